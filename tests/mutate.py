@@ -537,8 +537,8 @@ MUTATIONS = [
     Mutation(
         "a record that changed since it was kept is requested",
         "records.py:_unchanged",
-        "_ids_not_in_changes(session, kind.listed, dated, stop)",
-        "set(dated)",
+        "_ids_not_in_changes(session, kind.listed, check_days, stop)",
+        "set(check_days)",
         "test_what_changed_between_two_runs_is_fetched_again",
     ),
     Mutation(

@@ -115,7 +115,7 @@ def plot_counts(
         around.write_title(ax, heading, units, beside=longest)
         if bars.is_empty():
             around.write_nothing(ax)
-        elif (alone := _alone(bars, names, lang)) is not None:
+        elif (alone := _sentence_of_one(bars, names, lang)) is not None:
             around.write_sentence(ax, alone)
         else:
             measure = "number" if value == "count" and not bars["share"].count() else value
@@ -162,7 +162,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     return ax
 
 
-def _alone(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
+def _sentence_of_one(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | None:
     """Return the sentence that replaces a single bar; None if there are several."""
     if bars.height > 1:
         return None
@@ -196,7 +196,7 @@ def _draw_bars(
     ink = drawing.ink(ax)
     lengths = [float(length) for length in bars[value]]
     ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
-    drawn = ax.barh(
+    marks = ax.barh(
         placed.at,
         lengths,
         height=0.72 if groups is None else 0.9,
@@ -208,17 +208,17 @@ def _draw_bars(
         error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )
     numbers = _numbers(bars, value, lang)
-    rest = bars["kind"].index_of("rest")
-    others = max((abs(x) for n, x in enumerate(ends) if n != rest), default=0) or 1.0
-    off = rest is not None and abs(lengths[rest]) > _TOO_LONG * others
-    if off and rest is not None:
+    rest_index = bars["kind"].index_of("rest")
+    longest_other = max((abs(x) for n, x in enumerate(ends) if n != rest_index), default=0) or 1.0
+    runs_off = rest_index is not None and abs(lengths[rest_index]) > _TOO_LONG * longest_other
+    if runs_off and rest_index is not None:
         # This bar runs off the axis to keep the others visible; its number is inside it.
-        side = math.copysign(1, lengths[rest])
-        ends[rest] = side * others
-        _write_inside(ax, placed.at[rest], side, numbers[rest], size)
-        numbers[rest] = ""
+        side = math.copysign(1, lengths[rest_index])
+        ends[rest_index] = side * longest_other
+        _write_inside(ax, placed.at[rest_index], side, numbers[rest_index], size)
+        numbers[rest_index] = ""
     ax.set_xlim(_ends(ends, width - beside, size, numbers))
-    ax.bar_label(drawn, numbers, padding=3, fontsize=size, color=ink)
+    ax.bar_label(marks, numbers, padding=3, fontsize=size, color=ink)
     ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names], fontsize=size)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
@@ -228,7 +228,7 @@ def _draw_bars(
     # A few bars keep the thickness of bars among many.
     ax.set_ylim(placed.height - 0.5, -0.5)
     pad = 4 if groups is None else texts.legend_below(ax, groups.drawn(bars["code"]), beside=beside)
-    off_text = _WORDS[lang]["off"] if off else ""
+    off_text = _WORDS[lang]["off"] if runs_off else ""
     around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
 
 

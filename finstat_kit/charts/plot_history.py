@@ -29,7 +29,6 @@ _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "n
 _WORDS: Final = Words("plot_history")
 _NAME_WIDTH: Final = 2.0  # inches of a name in a line
 _NAME_LINE: Final = 0.17  # inches
-_TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the years
 _NAME_GAP: Final = 12  # points from the axes to the names
 
 
@@ -103,9 +102,9 @@ def plot_history(
         else:
             heading = words["items"]
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
-        around.write_title(ax, heading, name)
         value_notes = _notes(values, lang)
         if all(value.present.is_empty() for value in values):
+            around.write_title(ax, heading, name)
             around.write_nothing(ax, *value_notes)
             return ax
         marks: set[str] = set()
@@ -122,6 +121,7 @@ def plot_history(
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+        around.write_title(ax, heading, name, beside=beside)
         around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
         if len(lines) > 1:
             _write_names(ax, ends)
@@ -211,15 +211,14 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     Title, notes and the scale of the axes must not change afterwards.
     """
     low, high = ax.get_ylim()
-    around = f"{ax.get_title()}\n\n{ax.get_xlabel()}".count("\n") + 1
-    room = drawing.inches(ax)[1] * drawing.GROWTH - _TEXT_LINE * around
-    unit = 1 / max(room, _NAME_LINE * len(ends))  # an inch, by the height of the axes
+    # An inch, by the height of the axes.
+    unit = 1 / max(texts.height_left(ax), _NAME_LINE * len(ends))
     ordered = sorted(ends, key=lambda end: end.y)
     names = [drawing.wrapped(end.name, _NAME_WIDTH, TEXT_SIZE) for end in ordered]
     heights = [_NAME_LINE * len(lines) * unit for lines in names]
-    wanted = [(end.y - low) / (high - low) for end in ordered]
+    best_middles = [(end.y - low) / (high - low) for end in ordered]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
-    for end, lines, y in zip(ordered, names, _apart(wanted, heights), strict=True):
+    for end, lines, y in zip(ordered, names, _places_of_texts(best_middles, heights), strict=True):
         joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
             drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
@@ -228,14 +227,14 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
         )  # fmt: skip
 
 
-def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
+def _places_of_texts(best_middles: Sequence[float], heights: Sequence[float]) -> list[float]:
     """Return the middles of texts between 0 and 1: near where they are wanted, none over another.
 
-    >>> _apart([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
+    >>> _places_of_texts([0.1, 0.5, 0.5], [0.1, 0.1, 0.1])
     [0.1, 0.45, 0.55]
     """
     heaps: list[tuple[list[float], list[float]]] = []
-    for middle, height in zip(wanted, heights, strict=True):
+    for middle, height in zip(best_middles, heights, strict=True):
         heap = [middle], [height]
         # Texts that touch move as one.
         while heaps and _heap_bottom(*heaps[-1]) + sum(heaps[-1][1]) > _heap_bottom(*heap):
@@ -252,6 +251,6 @@ def _apart(wanted: Sequence[float], heights: Sequence[float]) -> list[float]:
 def _heap_bottom(middles: Sequence[float], heights: Sequence[float]) -> float:
     """Return where a heap of texts begins, near the places of all."""
     starts = accumulate(heights, initial=0.0)
-    wanted = (middle - start - height / 2
+    bottoms = (middle - start - height / 2
               for middle, start, height in zip(middles, starts, heights, strict=False))  # fmt: skip
-    return max(0.0, min(fmean(wanted), 1 - sum(heights)))
+    return max(0.0, min(fmean(bottoms), 1 - sum(heights)))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 import matplotlib.dates as mdates
@@ -35,7 +36,9 @@ from finstat_kit.protocol import wire
 _MOST_STACKS: Final = 23  # beside each other
 _BROAD: Final = 5.6  # inches of a line of text that is read with ease
 _FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of so many
-_BESIDE_LEGEND: Final = 0.75  # of the width of axes is left beside a legend, at least
+_BESIDE_LEGEND: Final = 0.75  # of the width of axes is used for dates, at most
+_LEGEND_HANDLE: Final = 0.4  # inches of an entry besides its text
+_LEGEND_LINE: Final = 0.205  # inches
 _GAP: Final = 0.15  # inches between dates
 _WORDS: Final = Words("plot_last_changes")
 _MOST_SERIES: Final = 8  # codes with a separate series
@@ -45,6 +48,7 @@ _PANEL_TICKS: Final = 22  # points for the labels of the periods
 _PANEL_TEXT_SIZE: Final = TEXT_SIZE - 1
 _LEAST_PANEL_WIDTH: Final = 1.5  # inches
 _LEAST_PANEL_HEIGHT: Final = 0.65
+_HIGH_PANEL: Final = 0.5  # inches without its heading; a lower one has fewer numbers
 _AROUND_PANELS: Final = 1.9  # inches for title and notes
 _BESIDE_PANELS: Final = 0.7  # inches for the labels of the numbers
 _PANEL_GAP: Final = 0.14  # inches between panels
@@ -120,42 +124,83 @@ def plot_last_changes(
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]
     today = reg.today
     words = _WORDS[lang]
-    known = changes.drop_nulls("period")
-    dated = known.filter(is_plausible(pl.col("period")))
-    total, with_day, shown_units = (int(part["count"].sum()) for part in (changes, known, dated))
-    absent = {"undated": total - with_day, "implausible": with_day - shown_units}
+    with_date = changes.drop_nulls("period")
+    dated = with_date.filter(is_plausible(pl.col("period")))
+    parts = (changes, with_date, dated)
+    total, with_day, shown_units = (int(part["count"].sum()) for part in parts)
+    left_out_counts = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
         around.write_title(ax, heading, total, beside=_BESIDE_PANELS / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
-        without_day = " ".join(figures.numbered(words, absent, lang))
+        without_day = " ".join(figures.numbered(words, left_out_counts, lang))
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:
             bounds = _bounds_of(dated, every)
-            to = _unfinished(bounds, today, lang)
+            end_text = _unfinished(bounds, today, lang)
             apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.CODE_COLOURS)
-            short = apart or drawing.inches(ax)[0] < drawing.NARROW
-            # Two of the panels show sums.
-            most = min(_MOST_SERIES, max(_number_of_panels(ax) - 2, 1)) if apart else _MOST_SERIES
-            all_series = _series_of(dated, bounds.head(-1), codes, lang, most=most, short=short)
-            least = FEWEST if apart else 0
-            few = [each for each in all_series if each.counts.sum() < least]
-            shown = [each for each in all_series if each.counts.sum() >= least]
-            notes = [words["few"].format(names=_named(few, lang)) if few else "", without_day]
-            if shown:
+            period = words[f"axis {every}"]
+            unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
+            reading = [words["axis"].format(period=period), words["not"], unfinished]
+            write_notes = partial(
+                around.write_notes, ax, beside=_BESIDE_PANELS,
+                pad=_PANEL_TICKS if apart else 4, most=_BROAD,
+            )  # fmt: skip
+            series_of = partial(
+                _series_of, dated, bounds.head(-1), codes, lang,
+                short=apart or drawing.inches(ax)[0] < drawing.NARROW,
+            )  # fmt: skip
+            if apart:
+                # Two of the panels show sums.
+                all_series = series_of(most=min(_MOST_SERIES, max(_number_of_panels(ax) - 2, 1)))
+                few = [each for each in all_series if each.counts.sum() < FEWEST]
+                drawn_series = [each for each in all_series if each.counts.sum() >= FEWEST]
+                not_shown = [
+                    words["few"].format(names=_names_and_numbers(few, lang)) if few else "",
+                    without_day,
+                ]
+            else:
+                not_shown = [without_day]
+            # Before the series, which have the room that the notes leave.
+            write_notes(*reading, *not_shown)
+            if not apart:
+                drawn_series = _with_room_for_legend(ax, series_of)
+            if drawn_series:
                 draw = _draw_panels if apart else _draw_stack
-                draw(ax, shown, bounds, every, lang, part=to is not None)
+                draw(ax, drawn_series, bounds, every, lang, part=end_text is not None)
                 ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
-                period = words[f"axis {every}"]
-                unfinished = words["part"].format(period=period, to=to) if to else ""
-                notes = [words["axis"].format(period=period), words["not"], unfinished, *notes]
             else:
                 around.write_nothing(ax)
-            pad = _PANEL_TICKS if apart else 4
-            around.write_notes(ax, *notes, beside=_BESIDE_PANELS, pad=pad, most=_BROAD)
+                write_notes(*not_shown)
     return ax
+
+
+def _with_room_for_legend(ax: Axes, series_of: Callable[..., list[_Series]]) -> list[_Series]:
+    """Return as many series as a legend beside the axes has room for, after title and notes.
+
+    Where the notes end before the legend begins, it may go down beside them.
+
+    Args:
+        ax: The axes, with title and notes.
+        series_of: Returns the series, given how many codes are separate ones.
+    """
+    notes = max(drawing.breadth(line, TEXT_SIZE) for line in ax.get_xlabel().split("\n"))
+    for most in range(_MOST_SERIES, 0, -1):
+        all_series = series_of(most=most)
+        beside_notes = notes < _width_beside_legend(ax, all_series)
+        number = sum(len(each.name.split("\n")) for each in all_series)
+        if _LEGEND_LINE * number <= texts.height_left(ax, beside_notes=beside_notes):
+            break
+    return all_series
+
+
+def _width_beside_legend(ax: Axes, all_series: Sequence[_Series]) -> float:
+    """Return the inches that a legend beside the axes leaves to them, at least."""
+    lines = [line for each in all_series for line in each.name.split("\n")]
+    legend = max(drawing.breadth(line, TEXT_SIZE) for line in lines) + _LEGEND_HANDLE
+    return drawing.inches(ax)[0] * drawing.GROWTH - _BESIDE_PANELS - legend
 
 
 def _draw_stack(
@@ -184,22 +229,24 @@ def _draw_stack(
     spare = max(0, _FEW_PERIODS - bounds.len()) * (edges[1] - edges[0]) / 2
     ax.set_xlim(edges[0] - spare, edges[-1] + spare)
     ax.set_ylim(0, float(floor.max()) * 1.05)
-    _write_stack_axes(ax, bounds, every, lang)
+    _write_stack_axes(ax, bounds, every, lang, _width_beside_legend(ax, all_series))
     # In the order of the stack, from the top down.
     ax.legend(
         outlines[::-1], [drawing.literal(values.name) for values in all_series[::-1]],
         loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0, frameon=False,
         fontsize=TEXT_SIZE, labelcolor=drawing.ink(ax), handlelength=1.1, handleheight=1.1,
+        labelspacing=0.5,
     )  # fmt: skip
 
 
-def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang) -> None:
+def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang, width: float) -> None:
     _write_counts(ax, lang, ticks=6)
     edges = _numbers(bounds)
     names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()
     # Below the middle of its period, each as broad as the first; as many as there is room for.
     low, high = ax.get_xlim()
-    room = drawing.inches(ax)[0] * _BESIDE_LEGEND * (edges[-1] - edges[0]) / (high - low)
+    room = max(min(drawing.inches(ax)[0] * _BESIDE_LEGEND, width), _GAP)
+    room *= (edges[-1] - edges[0]) / (high - low)
     step = math.ceil(len(names) * (drawing.breadth(names[0], TEXT_SIZE) + _GAP) / room)
     ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])
 
@@ -240,7 +287,7 @@ def _series_of(
     """
     ordered = codes.sort().to_list()
     labelled = changes.filter(kind="labelled")
-    others = changes.filter(pl.col("kind") != "labelled")
+    unlabelled = changes.filter(pl.col("kind") != "labelled")
     totals = (
         labelled.group_by("code", "label", "kind")
         .agg(pl.col("count").sum())
@@ -261,8 +308,8 @@ def _series_of(
         name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"
         rest = labelled.filter(~pl.col("code").is_in(commonest.implode()))
         groups.append((name, _REST_COLOUR, rest))
-    if not others.is_empty():
-        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, others))
+    if not unlabelled.is_empty():
+        groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, unlabelled))
     frame = pl.DataFrame({"period": periods})
     return [
         _Series(name, colour, _counts_by_period(rows, frame), is_sum=n >= commonest.len())
@@ -270,7 +317,7 @@ def _series_of(
     ]
 
 
-def _named(several: Iterable[_Series], lang: Lang) -> str:
+def _names_and_numbers(several: Iterable[_Series], lang: Lang) -> str:
     """Return the names of series and their numbers of units."""
     numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
     return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
@@ -294,8 +341,9 @@ def _draw_panels(
     """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    width, _ = _inches_for_panels(ax)
+    width, height = _inches_for_panels(ax)
     rows = -(-len(series) // max(int(width / _LEAST_PANEL_WIDTH), 1))
+    rows = min(rows, max(int(height / _LEAST_PANEL_HEIGHT), 1))
     columns = -(-len(series) // rows)
     # The rest of a long codelist would flatten all others.
     highest = max((float(values.counts.max()) for values in series if not values.is_sum), default=0)
@@ -303,6 +351,7 @@ def _draw_panels(
     room = width / columns - _PANEL_GAP
     lines = [_panel_heading(values, shared, room, lang) for values in series]
     heading = _PANEL_LINE * max(map(len, lines)) + 0.04
+    ticks = 3 if texts.height_left(ax) / rows - heading > _HIGH_PANEL else 2
     edges = _numbers(bounds)
     ink = drawing.ink(ax)
     for n, values in enumerate(series):
@@ -325,7 +374,7 @@ def _draw_panels(
         panel.tick_params(
             labelsize=_PANEL_TEXT_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared
         )
-        _write_counts(panel, lang, ticks=3)
+        _write_counts(panel, lang, ticks=ticks)
         _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
     number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _PANEL_TEXT_SIZE)
     ax.yaxis.labelpad = 72 * number + 12
@@ -338,12 +387,13 @@ def _inches_for_panels(ax: Axes) -> tuple[float, float]:
 
 
 def _panel_heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
-    """Return a panel's name in at most two lines of *room* inches, and its scale if different."""
+    """Return a panel's name in one or two lines of *room* inches, or one and its own scale."""
     name = " ".join(one.name.split())
     lines = drawing.wrapped(name, room, TEXT_SIZE)
     if (greatest := float(one.counts.max())) > shared:
         most = number_format.whole(round(greatest), lang)
-        lines = [name, _WORDS[lang]["other scale"].format(most=most)]
+        scale = _WORDS[lang]["other scale"].format(most=most)
+        lines = [name, *drawing.wrapped(scale, room, TEXT_SIZE)]
     elif len(lines) > 1:
         lines = [lines[0], name[len(lines[0]) :].lstrip()]
     return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]

@@ -131,21 +131,21 @@ def plot_map(
         scale = scales.around_zero(list(values.values()), content.write, lang)
     else:
         scale = scales.by_breaks(list(values.values()), grid.classes, content.write)
-    absent, _ = content.missing
+    tile_text, _ = content.missing
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries
-    without = grid.tiles.keys() - values.keys()
-    if without:
-        entries = [*entries, (drawing.NO_VALUE_COLOUR, _why_without(content, without, lang))]
+    empty_tiles = grid.tiles.keys() - values.keys()
+    if empty_tiles:
+        entries = [*entries, (drawing.NO_VALUE_COLOUR, _why_without(content, empty_tiles, lang))]
 
     with drawing.axes(ax, *grid.inches) as ax:
         around.write_title(ax, content.heading, content.units)
         intervals = content.estimate.intervals() if content.estimate else {}
-        written = dict.fromkeys(grid.tiles, absent) | {
+        tile_texts = dict.fromkeys(grid.tiles, tile_text) | {
             code: f"{content.write(number)}\n{intervals.get(code, '')}".strip()
             for code, number in values.items()
         }
-        _draw_tiles(ax, grid, values, scale, written, lang)
+        _draw_tiles(ax, grid, values, scale, tile_texts, lang)
         _draw_borders(ax, grid)
         pad = texts.legend_below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
@@ -213,20 +213,20 @@ def _content_of_summary(
     arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
     if statistic in summaries.COUNTS:
         table = summary.table.select("code", "label", "kind", value=statistic)
-        missing = "missing"
+        reason = "missing"
     else:
         # As in boxes: a statistic of a few units is none.
         value_of_enough = pl.when(pl.col("n") >= FEWEST).then(values_of.drawable(statistic))
         table = summary.table.select("code", "label", "kind", units="n", value=value_of_enough)
-        missing = "few"
-    called = summary.called(lang, statistic)
+        reason = "few"
+    statistic_name = summary.called(lang, statistic)
     return _Content(
         table,
-        summary.heading(lang, called),
+        summary.heading(lang, statistic_name),
         summaries.named(statistic, lang) if unit is None else unit,
         summary.covered(lang),
         lambda number: summary.write(statistic, number, lang),
-        ("–", missing),
+        ("–", reason),
         notes=summary.notes(lang),
     )
 
@@ -454,14 +454,14 @@ def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
         )
         .collect()
     )
-    (other,) = set(tiles.LEVELS) - {by}
-    strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other])))["code"]
+    (other_level,) = set(tiles.LEVELS) - {by}
+    strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other_level])))["code"]
     if strange.len():
         raise UsageError(
             f": {strange[0]!r} is a code of the other level",
             argument="by",
             value=by,
-            cure=f"give {other!r}",
+            cure=f"give {other_level!r}",
         )
     twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
     if twice.len():

@@ -201,47 +201,49 @@ def _of_summary(summary: Summary, lang: Lang) -> _Content:
 def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     """Draw boxes with a title, and notes below."""
     lang, of_groups = around.lang, content.groups
-    enough = content.boxes.drop_nulls("median")
+    with_median = content.boxes.drop_nulls("median")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST_BOXES
     is_shown |= pl.col("marked").is_not_null()
     by_median = [-pl.col("median")] if content.order is None else [content.order]
-    shown = enough.filter(is_shown).sort(*by_median, "code")
-    log = _needs_log(shown)
+    shown_boxes = with_median.filter(is_shown).sort(*by_median, "code")
+    log = _needs_log(shown_boxes)
     apart = {
         "few": content.boxes.filter(pl.col("median").is_null()),
-        "more": enough.filter(~is_shown),
+        "more": with_median.filter(~is_shown),
     }
-    beyond, lost = (int(shown[name].sum()) for name in ("beyond", "lost"))
+    beyond, lost = (int(shown_boxes[name].sum()) for name in ("beyond", "lost"))
     counts = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
-    notes = [*(content.how if shown.height else []), *(
+    notes = [*(content.how if shown_boxes.height else []), *(
         _WORDS[lang][key].format(n=number_format.whole(boxes.height, lang),
                                  values=number_format.whole(int(boxes["n"].sum()), lang))
         for key, boxes in apart.items() if boxes.height
     )]  # fmt: skip
     notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
     if (unit := content.marked) is not None:
-        notes.append(_mark_note(unit, _why_unmarked(unit, shown, log=log), lang))
+        notes.append(_mark_note(unit, _why_unmarked(unit, shown_boxes, log=log), lang))
 
     def placed_rows(*, short: bool = False) -> Rows:
-        names = drawing.names(shown, lang, among=shown, longest=content.longest, short=short)
-        return rows.placed(shown["code"], names, of_groups)
+        names = drawing.names(
+            shown_boxes, lang, among=shown_boxes, longest=content.longest, short=short
+        )
+        return rows.placed(shown_boxes["code"], names, of_groups)
 
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_rows().height) as ax:
         placed, beside = placed_rows(short=drawing.inches(ax)[0] < drawing.NARROW).beside(ax)
         around.write_title(ax, content.heading, content.number, beside=beside)
-        if shown.is_empty():
+        if shown_boxes.is_empty():
             around.write_nothing(ax, *notes)
             return ax
         colour_of = {} if of_groups is None else of_groups.colour_of
-        colour = [colour_of.get(code, drawing.PALE) for code in shown["code"]]
-        numbers = _draw_boxes(ax, shown, content.item, placed, colour, lang, log=log)
+        colour = [colour_of.get(code, drawing.PALE) for code in shown_boxes["code"]]
+        numbers = _draw_boxes(ax, shown_boxes, content.item, placed, colour, lang, log=log)
         width = drawing.inches(ax)[0]
         room = max(width * drawing.GROWTH - beside - numbers, 0.3)
         _write_with_room(ax, content.item, lang, room / width)
         pad = 4.0
         if of_groups is not None:
             pad = texts.legend_below(
-                ax, of_groups.drawn(shown["code"]), beside=beside, ticks=_TICKS
+                ax, of_groups.drawn(shown_boxes["code"]), beside=beside, ticks=_TICKS
             )
         around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
     return ax
@@ -258,17 +260,17 @@ def _chart_of_histogram(
     heading = figures.capitalized(figures.called(item, lang)) + values.years
     heading += _limits_text(values.rows, item, lang)
     with drawing.axes(ax, 8, 4.2) as ax:
-        own = None if marked is None else marked["limited"]
+        mark = None if marked is None else marked["limited"]
         # Above the median's number, and that of the marked unit.
-        pad = 10 if present.is_empty() else 22 if own is None else 34
+        pad = 10 if present.is_empty() else 22 if mark is None else 34
         around.write_title(ax, heading, figures.number_of(present, lang), pad=pad)
         notes = values.notes(lang)
         if marked is not None:
-            notes.append(_mark_note(marked, "unmarked" if own is None else None, lang))
+            notes.append(_mark_note(marked, "unmarked" if mark is None else None, lang))
         if present.is_empty():
             around.write_nothing(ax, *notes)
             return ax
-        notes = _draw_histogram(ax, present, item, lang, mark=own) + notes
+        notes = _draw_histogram(ax, present, item, lang, mark=mark) + notes
         around.write_notes(ax, " ".join(notes), beside=0.6)
     return ax
 
@@ -377,16 +379,16 @@ def _draw_histogram(
     numbers = rows["limited"].to_numpy()
     size = np.abs(numbers[numbers != 0])
     log = bool(size.size) and np.quantile(size, 0.99) > _SKEWED * np.quantile(size, 0.25)
-    shown = numbers if mark is None else np.append(numbers, mark)
+    numbers_and_mark = numbers if mark is None else np.append(numbers, mark)
     if log:
         near_zero = 10.0 ** math.floor(math.log10(float(np.quantile(size, 0.05))))
-        bent = np.arcsinh(shown / near_zero)
+        bent = np.arcsinh(numbers_and_mark / near_zero)
         edges = near_zero * np.sinh(_aligned(float(bent.min()), float(bent.max())))
         ax.set_xscale("asinh", linear_width=near_zero)
         ax.xaxis.set_major_locator(AsinhLocator(near_zero, numticks=9))
     else:
         # The mark is never cut off.
-        ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *shown[numbers.size :]]
+        ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *numbers_and_mark[numbers.size :]]
         edges = _aligned(float(min(ends)), float(max(ends)))
         ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
@@ -451,14 +453,14 @@ def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> Non
         of_text.setdefault(figures.tick(item, x, lang), []).append(x)
     # A text that several ticks would have, in a narrow range, is that of the roundest.
     ticks = [min(several, key=lambda x: len(f"{x:g}".rstrip("0"))) for several in of_text.values()]
-    kept: list[float] = []
+    fitting_ticks: list[float] = []
     end = -math.inf  # inches, of the last number that is written
     for x in ticks:
         middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
         half = drawing.breadth(figures.tick(item, x, lang), TEXT_SIZE) / 2
         if middle - half > end + 0.1:
-            kept.append(x)
+            fitting_ticks.append(x)
             end = middle + half
-    ax.set_xticks(kept)
+    ax.set_xticks(fitting_ticks)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang)))
     ax.minorticks_off()

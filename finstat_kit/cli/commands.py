@@ -135,7 +135,7 @@ def main() -> None:
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
-    warnings.showwarning = _warned
+    warnings.showwarning = _print_warning
     context: click.Context | None = None
     try:
         # Not by calling it: click would treat a closed pipe as a failure.
@@ -179,7 +179,7 @@ def _reason(error: OSError) -> str:
     return reason if error.filename is None else f"{error.filename}: {reason}"
 
 
-def _warned(
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,

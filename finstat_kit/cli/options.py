@@ -30,7 +30,9 @@ def _together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return lambda command: reduce(lambda added, option: option(added), reversed(options), command)
 
 
-def _as_one(name: str, make: Callable[..., object], *options: Callable[[F], F]) -> Callable[[F], F]:
+def _combined(
+    name: str, make: Callable[..., object], *options: Callable[[F], F]
+) -> Callable[[F], F]:
     """Add options to a command, which gets what *make* returns for their values."""
 
     def add(command: F) -> F:
@@ -69,7 +71,7 @@ max_requests = click.option(
     help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
 # The command gets an `Output`.
-output = _as_one(
+output = _combined(
     "output",
     lambda form, output, columns, wide: Output(form, output, columns, wide=wide),
     click.option(
@@ -102,7 +104,7 @@ selection = _together(
 )
 
 
-def _later(
+def _register_getter(
     url: str | None, live: bool, sample: bool, mirror: str | None, cache: str | None
 ) -> Chosen:
     """Return a function that returns the register of the options, else of the environment."""
@@ -117,9 +119,9 @@ def _later(
 
 
 # The command gets a function that returns the register.
-register = _as_one(
+register = _combined(
     "chosen",
-    _later,
+    _register_getter,
     click.option("--url", metavar="URL", help="The register at a base URL."),
     click.option("--live", is_flag=True, help="The real register."),
     click.option("--sample", is_flag=True, help="Invented data, no network."),

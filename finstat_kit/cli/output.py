@@ -74,7 +74,7 @@ class Output:
 
         frame = self._chosen(frame)
         if self.form == "table":
-            return harmless(f"{_whole(frame)}\n").encode()
+            return harmless(f"{_full_table(frame)}\n").encode()
         whole = io.BytesIO()
         written: Format = self.form  # type: ignore[assignment]
         write_to(whole, frame, written, header=header)
@@ -215,7 +215,7 @@ def for_output(data: bytes) -> bytes:
     return harmless(data.decode()).encode() if sys.stdout.isatty() else data
 
 
-def _whole(frame: pl.DataFrame) -> str:
+def _full_table(frame: pl.DataFrame) -> str:
     """Return a table of all rows and of whole values, for a pipe or a file."""
     import polars as pl
 

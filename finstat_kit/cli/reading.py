@@ -64,7 +64,7 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
     codes = [name for name in BY_FIELD if name in frame.columns]
     if not codes:
         raise UsageError(
-            f"{_named(file)} has none of the columns {list(BY_FIELD)}; its columns are "
+            f"{_file_text(file)} has none of the columns {list(BY_FIELD)}; its columns are "
             f"{frame.columns}"
         )
     frame = _with_texts(frame, codes)
@@ -73,7 +73,7 @@ def table(file: Path, *, typed: bool) -> pl.DataFrame:
     known = _known_types()
     texts = [column.cast(pl.String) for column in frame if column.dtype in (pl.String, pl.Null)]
     return frame.with_columns(
-        _as_known(column, known[column.name]) if column.name in known else _inferred(column)
+        _values_of_type(column, known[column.name]) if column.name in known else _inferred(column)
         for column in texts
         if column.name in known or form == "csv"
     )
@@ -99,7 +99,7 @@ def _known_types() -> dict[str, pl.DataType]:
     return types
 
 
-def _as_known(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+def _values_of_type(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     """Return texts as values of a type, unless one of them is none."""
     import polars as pl
 
@@ -126,9 +126,9 @@ def _inferred(column: pl.Series) -> pl.Series:
         if column.str.contains(pattern).all():
             return column.cast(dtype)
     if column.is_in(list(_TRUTH)).all():
-        return _as_known(column, pl.Boolean())
+        return _values_of_type(column, pl.Boolean())
     if column.str.contains(_DAY).all():
-        return _as_known(column, pl.Date())
+        return _values_of_type(column, pl.Date())
     return column
 
 
@@ -189,7 +189,7 @@ def _ids_named(frame: pl.DataFrame, collection: str, file: Path) -> pl.Series:
     names = [name for name in _NAMING[collection] if name in frame.columns][:1]
     if not names and not ("id" in frame.columns and collection in _kinds_of(frame)):
         raise UsageError(
-            f"{_named(file)} has no ids of {collection.replace('_', ' ')}; its columns are "
+            f"{_file_text(file)} has no ids of {collection.replace('_', ' ')}; its columns are "
             f"{frame.columns}"
         )
     values = frame[names[0]].unique(maintain_order=True) if names else frame["id"]
@@ -268,7 +268,7 @@ def _mode_of_input() -> int | None:
     return mode if stat.S_ISFIFO(mode) or stat.S_ISREG(mode) else None
 
 
-def _named(file: Path) -> str:
+def _file_text(file: Path) -> str:
     return "standard input" if file == STANDARD_INPUT else f"FILE {str(file)!r}"
 
 
@@ -289,23 +289,23 @@ def _form_of(data: bytes) -> str:
 def _parsed(data: bytes, file: Path) -> pl.DataFrame:
     import polars as pl
 
-    named = _named(file)
+    file_text = _file_text(file)
     if not data.strip():
-        raise UsageError(f"{named} is empty; give csv, ndjson or parquet")
+        raise UsageError(f"{file_text} is empty; give csv, ndjson or parquet")
     if data.startswith((b"PK\x03\x04", b"shape: (")):
         form = "an xlsx file" if data.startswith(b"PK") else "a table"
-        raise UsageError(f"{named} is {form}; give csv, ndjson or parquet")
+        raise UsageError(f"{file_text} is {form}; give csv, ndjson or parquet")
     try:
         form = _form_of(data)
         if form == "parquet":
             return pl.read_parquet(io.BytesIO(data))
         if form == "ndjson":
             return pl.read_ndjson(io.BytesIO(data), infer_schema_length=None)
-        return _csv(data, named)
+        return _csv(data, file_text)
     except pl.exceptions.PolarsError as error:
         # The other lines of the message recommend arguments of polars functions.
         reason = str(error).partition("\n\n")[0]
-        raise UsageError(f"{named} cannot be read: {reason}") from error
+        raise UsageError(f"{file_text} cannot be read: {reason}") from error
 
 
 def _csv(data: bytes, named: str) -> pl.DataFrame:

@@ -93,7 +93,7 @@ def statement(
         if units.is_empty():
             raise NotFound(f"no unit has the IČO {ico}")
         texts = (
-            _fitting(
+            _form_text(
                 reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang)
             )
             for unit in units.iter_slices(1)
@@ -112,10 +112,10 @@ def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
         raise NotFound(f"statement {id_} is {filed['stav']} in the register", ids=[id_])
     if not filed["idUctovnychVykazov"]:
         raise NotFound(f"statement {id_} has no reports", ids=[id_])
-    return _fitting(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
+    return _form_text(reg.as_filed(reg.reports.get(filed["idUctovnychVykazov"]), lang=lang))
 
 
-def _fitting(filed: Filed) -> str:
+def _form_text(filed: Filed) -> str:
     """Return a form as text, on a terminal as wide as that."""
     from finstat_kit.frames.reports.filed import as_text
 
@@ -160,16 +160,18 @@ def financials(
     from finstat_kit.frames.financials import items as items_of
     from finstat_kit.frames.financials.assemble import schema
 
-    wanted = None if items is None else items.split(",")
-    if family is not None and wanted is None:
-        wanted = items_of.of_families([family])
-    output.check(schema(items_of.chosen(wanted)))
+    item_names = None if items is None else items.split(",")
+    if family is not None and item_names is None:
+        item_names = items_of.of_families([family])
+    output.check(schema(items_of.chosen(item_names)))
     if output.columns is not None:  # an item that no filing has is a column too
-        wanted = [name for name in items_of.chosen(wanted) if name in output.columns] or None
+        item_names = [
+            name for name in items_of.chosen(item_names) if name in output.columns
+        ] or None
     ids = ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
     try:
-        figures = reg.financials(ids, year or None, items=wanted, max_requests=max_requests)
+        figures = reg.financials(ids, year or None, items=item_names, max_requests=max_requests)
     except UsageError:
         raise
     except (RegisterError, Interrupted) as error:

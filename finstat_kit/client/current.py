@@ -111,7 +111,7 @@ def use(
         True
         >>> fk.use(None)
     """
-    chosen = None if register is None else _made(register, "register", lang, cache, max_age)
+    chosen = None if register is None else _register_of(register, "register", lang, cache, max_age)
     with _lock:
         _entries[-1].register = chosen
     return chosen
@@ -149,20 +149,20 @@ def using(
         ...     reg.units.count() == fk.units.count()
         True
     """
-    spoken = register.lang if isinstance(register, Register) else "sk"
-    chosen = _made(register, "register", lang, cache, max_age)
-    entry = _Entry(chosen)
+    former_lang = register.lang if isinstance(register, Register) else "sk"
+    block_register = _register_of(register, "register", lang, cache, max_age)
+    entry = _Entry(block_register)
     with _lock:
         _entries.append(entry)
     try:
-        yield chosen
+        yield block_register
     finally:
         with _lock:
             _entries.remove(entry)
-        if chosen is not register:
-            chosen.close()
+        if block_register is not register:
+            block_register.close()
         elif lang is not None:
-            chosen.lang = spoken
+            block_register.lang = former_lang
 
 
 def register() -> Register:
@@ -183,11 +183,11 @@ def register() -> Register:
             named = os.environ.get(_VARIABLE)
             if not named:
                 raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
-            entry.register = _made(named, _VARIABLE)
+            entry.register = _register_of(named, _VARIABLE)
         return entry.register
 
 
-def _made(
+def _register_of(
     register: Register | str,
     name: str,
     lang: Lang | None = None,
@@ -211,7 +211,7 @@ def _made(
         return Register(text, lang=lang, cache=cache, max_age=max_age)
     if scheme == "mirror" and path:
         _refuse_cache(cache, max_age, "a mirror answers from disk")
-        return _made(_mirror(path, name), name, lang)
+        return _register_of(_mirror(path, name), name, lang)
     if scheme == "cache" and path:
         _refuse_cache(cache, max_age, "recorded replies are only read")
         from finstat_kit.client.replay import Replay  # loads sqlite
@@ -255,7 +255,7 @@ def _mirror(path: str, name: str) -> Register:
 
 def named(choice: Register | str | None) -> Register:
     """Return the register for an argument: None is the current one."""
-    return register() if choice is None else _made(choice, "register")
+    return register() if choice is None else _register_of(choice, "register")
 
 
 def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Register | None, Lang]:

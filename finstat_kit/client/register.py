@@ -164,7 +164,7 @@ class Register(Checked):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a new register with the same settings."""
-        again = partial(
+        rebuild = partial(
             type(self),
             page_size=self.page_size,
             connections=self.connections,
@@ -176,7 +176,7 @@ class Register(Checked):
             max_age=self._max_age,
             transport=self._transport,
         )
-        return again, (self.base_url,)
+        return rebuild, (self.base_url,)
 
     def __enter__(self) -> Self:
         return self

@@ -110,7 +110,7 @@ def _version(patient: Patient) -> _Line:
     seen = ", ".join(sorted(patient.versions))
     known = set(patient.versions) == {wire.API_VERSION}
     meaning = f"{wire.API_VERSION} is known: look for a newer version"
-    return _judged("API version", known, seen, meaning, "warn")
+    return _line_of_check("API version", known, seen, meaning, "warn")
 
 
 def _latency(patient: Patient) -> _Line:
@@ -119,7 +119,7 @@ def _latency(patient: Patient) -> _Line:
     middle = median(patient.seconds)
     seen = f"{middle * 1000:,.0f} ms, at most {max(patient.seconds) * 1000:,.0f} ms"
     meaning = "slow: it may be under load, try later"
-    return _judged("latency", middle < _SLOW, seen, meaning, "warn")
+    return _line_of_check("latency", middle < _SLOW, seen, meaning, "warn")
 
 
 def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
@@ -156,7 +156,7 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
         "share a name": sum(n for n in Counter(slovak).values() if n > 1),
         "without a parent": above.count(None) if name in _PARENT else 0,
     }
-    observation = ", ".join([f"{len(entries):,} entries", *_told({**oddities, **usual})])
+    observation = ", ".join([f"{len(entries):,} entries", *_count_texts({**oddities, **usual})])
     try:
         _parsed(parse, body)
     except Fault as fault:
@@ -168,33 +168,33 @@ def _codelist(patient: Patient, codelist: wire.Codelist) -> _Line:
     return _Line(name, "ok", observation)
 
 
-def _told(counts: Mapping[str, int]) -> list[str]:
+def _count_texts(counts: Mapping[str, int]) -> list[str]:
     return [f"{count:,} {what}" for what, count in counts.items() if count]
 
 
 def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     """Fetch two pages and one beyond the last id; add the ids to *ids*."""
     try:
-        first, more = _page(patient, 0)
-        second, last_more = _page(patient, first[-1]) if first else ([], False)
+        first_ids, more = _page(patient, 0)
+        second_ids, last_more = _page(patient, first_ids[-1]) if first_ids else ([], False)
     except Fault as fault:
         yield _Line("paging", "fail", str(fault), "no ids can be fetched")
         return
-    ids += [*first, *second]
+    ids += [*first_ids, *second_ids]
     forward = all(a < b for a, b in zip([0, *ids], ids, strict=False))
-    yield _judged(
+    yield _line_of_check(
         "ids ascend", forward, f"{len(ids):,} ids on two pages", "the client refuses such pages"
     )
-    yield _judged(
-        "page size", max(len(first), len(second)) <= _PAGE,
-        f"{len(first):,} and {len(second):,} of {_PAGE:,} requested", "pages are too long",
+    yield _line_of_check(
+        "page size", max(len(first_ids), len(second_ids)) <= _PAGE,
+        f"{len(first_ids):,} and {len(second_ids):,} of {_PAGE:,} requested", "pages are too long",
         "warn",
     )  # fmt: skip
-    yield _judged(
+    yield _line_of_check(
         "flag", type(more) is type(last_more) is bool,
         f"{more}, {last_more}".lower(), "without the flag the end is unknown",
     )  # fmt: skip
-    yield _beyond(patient)
+    yield _page_beyond_end(patient)
     yield _counted(patient, ids, last_more)
 
 
@@ -209,13 +209,13 @@ def _page(patient: Patient, after: int) -> tuple[list[int], object]:
     return ids, reply.get(wire.MORE, "no flag")
 
 
-def _beyond(patient: Patient) -> _Line:
+def _page_beyond_end(patient: Patient) -> _Line:
     check = "beyond the last id"
     try:
         ids, more = _page(patient, wire.MAX_ID)
     except Fault as fault:
         return _Line(check, "warn", str(fault), "resuming a finished walk is an error here")
-    return _judged(
+    return _line_of_check(
         check, not ids and more is False,
         f"{len(ids):,} ids, flag {str(more).lower()}", "a walk may not end where the list does",
     )  # fmt: skip
@@ -227,14 +227,16 @@ def _counted(patient: Patient, ids: list[int], more: object) -> _Line:
         after = _count(patient, UNITS, max(ids, default=0))
     except Fault as fault:
         return _Line("counts", "warn", str(fault), "bars will have no total; walks are untouched")
-    return _judged(
+    return _line_of_check(
         "counts", before - len(ids) == after and (after > 0) == more,
         f"{before:,} before, {after:,} after {len(ids):,} ids",
         "counts do not fit the pages; if it stays, bars will be wrong", "warn",
     )  # fmt: skip
 
 
-def _judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail") -> _Line:
+def _line_of_check(
+    check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail"
+) -> _Line:
     return _Line(check, "ok", seen) if good else _Line(check, otherwise, seen, meaning)
 
 
@@ -250,47 +252,56 @@ def _counts(patient: Patient) -> Iterator[_Line]:
         except Fault as fault:
             yield _Line(collection, "fail", str(fault), "it cannot be counted")
         else:
-            yield _judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
+            yield _line_of_check(
+                collection, count > 0, f"{count:,} ids", "an empty collection", "warn"
+            )
 
 
 def _forms(patient: Patient) -> _Line:
     """Compare the rows of the forms that items are read from with those of the package."""
     check = "forms"
     try:
-        listed, with_tables = _parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
-        known = {form.id: form for form in listed if with_tables}
+        listed_forms, with_tables = _parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
+        register_forms = {form.id: form for form in listed_forms if with_tables}
         for template in () if with_tables else items.TEMPLATES:
             body = patient.ask(wire.TEMPLATE, {"id": template})
-            known[template] = _parsed(forms.parse_template, body, template)
+            register_forms[template] = _parsed(forms.parse_template, body, template)
     except NotThere:
         return _Line(check, "ok", "a mirror has no list of templates to compare", "")
     except Fault as fault:
         return _Line(check, "warn", str(fault), "the rows of the forms cannot be compared")
-    differing = [row for template in items.TEMPLATES for row in _rows_apart(template, known)]
-    seen = f"{len(items.TEMPLATES)} forms as in the package"
+    differing = [
+        row for template in items.TEMPLATES for row in _rows_apart(template, register_forms)
+    ]
+    observation = f"{len(items.TEMPLATES)} forms as in the package"
     if differing:
         more = f"; and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
-        seen = "; ".join(differing[:_SHOWN]) + more
-    return _judged(
-        check, not differing, seen,
+        observation = "; ".join(differing[:_SHOWN]) + more
+    return _line_of_check(
+        check, not differing, observation,
         "where numbers differ the items of the row are null; please report the rows", "warn",
     )  # fmt: skip
 
 
-def _rows_apart(template: int, known: Mapping[int, forms.Form]) -> Iterator[str]:
-    own = forms.shipped(template)
-    assert own is not None
-    if template not in known:
+def _rows_apart(template: int, register_forms: Mapping[int, forms.Form]) -> Iterator[str]:
+    shipped_form = forms.shipped(template)
+    assert shipped_form is not None
+    if template not in register_forms:
         yield f"{template}: no such form"
         return
-    theirs = known[template]
-    if [table.cells for table in theirs.tables] != [table.cells for table in own.tables]:
+    register_form = register_forms[template]
+    if [table.cells for table in register_form.tables] != [
+        table.cells for table in shipped_form.tables
+    ]:
         yield f"{template}: other tables"
         return
-    for table, other in zip(own.tables, theirs.tables, strict=True):
-        for row, other_row in zip(table.rows, other.rows, strict=True):
-            if row.label_sk.split() != other_row.label_sk.split() or row.number != other_row.number:
-                printed = f"{other_row.number} “{other_row.label_sk}”"
+    for table, register_table in zip(shipped_form.tables, register_form.tables, strict=True):
+        for row, register_row in zip(table.rows, register_table.rows, strict=True):
+            if (
+                row.label_sk.split() != register_row.label_sk.split()
+                or row.number != register_row.number
+            ):
+                printed = f"{register_row.number} “{register_row.label_sk}”"
                 yield f"{template}: {printed} instead of {row.number} “{row.label_sk}”"
 
 
@@ -320,7 +331,7 @@ def _records(patient: Patient, ids: list[int]) -> Iterator[_Line]:
         found = [getattr(record, codelist.field) for record in records]
         codes = [code for code in found if code is not None]
         known = sum(code in patient.codes.get(codelist.name, ()) for code in codes)
-        yield _judged(
+        yield _line_of_check(
             f"labels of {codelist.field}", known >= _FEW_LABELS * len(codes),
             f"{known} of {len(codes)} codes", "codes and codelist have drifted apart", "warn",
         )  # fmt: skip

@@ -71,15 +71,15 @@ class ChangePicker(base.Picker):
             list(self.quick.values()), layout={**base.BELOW, "flex_flow": "row wrap"}
         )
         self.export.layout.margin = base.BELOW["margin"]
-        self._hold(self.calendar, buttons, self.line, self.export)
+        self._set_controls(self.calendar, buttons, self.line, self.export)
         self._counts = LatestWins(self._count, self._draw, at_once=base.is_local(self._register))
         self._relabel()
         self._counts.submit(None)
         self._draw()
-        self._when(self.calendar, lambda day: self.set_trait("value", day))
+        self._observe_user(self.calendar, lambda day: self.set_trait("value", day))
         for name, button in self.quick.items():
             button.on_click(lambda _, name=name: self._on_quick(name))
-        self._when(self, self._on_lang, "lang")
+        self._observe_user(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         day = self.value and self.value.isoformat()
@@ -127,7 +127,7 @@ class ChangePicker(base.Picker):
         with self._lock:
             # Not the value of this change: another thread may have changed it since.
             day = self.value
-            with self._quietly():
+            with self._without_observers():
                 self.calendar.value = day
             self._counts.submit(day)
             self._draw()

@@ -104,14 +104,14 @@ class Explorer(base.Picker):
         wide = {"flex": "1 1 20em", "min_width": "0"}
         self.panel = ipywidgets.HTML(layout=wide).add_class("fk-panel")
         self._relabel()
-        self._hold(*self._arranged())
-        self._records = LatestWins(self._fetch, self._arrived)
+        self._set_controls(*self._control_rows())
+        self._records = LatestWins(self._fetch, self._take_records)
         self._load()
-        self._when(self.location, lambda _: self._draw())
-        self._when(self.change, lambda _: self._load())
-        self._when(self.map, lambda code: self.location.set_trait("value", code or None))
-        self._when(self.view, lambda _: self._draw())
-        self._when(self, self._on_lang, "lang")
+        self._observe_user(self.location, lambda _: self._draw())
+        self._observe_user(self.change, lambda _: self._load())
+        self._observe_user(self.map, lambda code: self.location.set_trait("value", code or None))
+        self._observe_user(self.view, lambda _: self._draw())
+        self._observe_user(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         day = self.change.value and self.change.value.isoformat()
@@ -144,7 +144,7 @@ class Explorer(base.Picker):
             raise UsageError(words("en")["pass_frame"].format(name="Explorer"))
         while (frame := self.frame) is None:
             self._records.result()
-            self._arrived()
+            self._take_records()
         return frame
 
     def code(self) -> str:
@@ -165,7 +165,7 @@ class Explorer(base.Picker):
             return reproduce.by_day(self._register, day, field, code)
         return reproduce.by_ids(self._register, self.location.filter(changed))
 
-    def _arranged(self) -> tuple[ipywidgets.Widget, ...]:
+    def _control_rows(self) -> tuple[ipywidgets.Widget, ...]:
         def row(*controls: ipywidgets.Widget) -> ipywidgets.HBox:
             return ipywidgets.HBox(controls, layout=_ROW)
 
@@ -183,7 +183,7 @@ class Explorer(base.Picker):
 
     def _relabel(self) -> None:
         views = words(self.lang, "views")
-        with self._quietly(), self.view.hold_sync():
+        with self._without_observers(), self.view.hold_sync():
             chosen = self.view.value or "map"
             self.view.options = [(text, view) for view, text in views.items()]
             self.view.value = chosen
@@ -209,7 +209,7 @@ class Explorer(base.Picker):
             frames.append(units.get(block, progress=False))
         return pl.concat(frames, rechunk=True)
 
-    def _arrived(self) -> None:
+    def _take_records(self) -> None:
         """Take over the records of the newest day; called on a separate thread."""
         with self._lock:
             outcome = self._records.outcome
@@ -222,13 +222,13 @@ class Explorer(base.Picker):
         texts, view, picture, counts = words(self.lang), self.view.value, "", ""
         self._shown = None
         if self._units is not None:
-            self._shown = shown = self._selection(self._units)
-            by, mapped = self._mapped(self._units)
+            self._shown = selection = self._selection(self._units)
+            by, mapped = self._map_of_places(self._units)
             picture = mapped if view == "map" else ""
             # A single row is in the summary, and on the map.
-            mapped_already = by == shown.by or shown.counts.height == 1
-            counts = "" if picture and mapped_already else panel(shown, view)
-            line = head(shown)
+            mapped_already = by == selection.by or selection.counts.height == 1
+            counts = "" if picture and mapped_already else panel(selection, view)
+            line = head(selection)
         elif self._register._session.remote:
             line = base.status(texts["pass_frame"].format(name="Explorer"))
         elif (outcome := self._records.outcome) is not None and outcome.error is not None:
@@ -244,26 +244,28 @@ class Explorer(base.Picker):
     def _draw_map(self, picture: str) -> None:
         path = self.location.codes
         above = [code or "" for code in path.values() if code != self.location.value]
-        with self._quietly(), self.map.hold_sync():
+        with self._without_observers(), self.map.hold_sync():
             self.map.picture = picture
             self.map.layout.display = None if picture else "none"
             self.map.hint = words(self.lang)["on_map"] if picture else ""
             self.map.value = self.location.value or ""
             self.map.up = next(filter(None, reversed(above)), "")
 
-    def _mapped(self, units: pl.DataFrame) -> tuple[By, str]:
+    def _map_of_places(self, units: pl.DataFrame) -> tuple[By, str]:
         """Return the map of the districts of the chosen region, else of the regions, and which."""
-        codes, place = self.location.codes, None
+        codes, region_name = self.location.codes, None
         by: By = "kraj"
-        region, field, chosen = codes["kraj"], self.location.region, codes["kraj"]
+        region, field, chosen_code = codes["kraj"], self.location.region, codes["kraj"]
         if region in tiles.REGIONS:
-            field, by, chosen = self.location.district, "okres", codes["okres"]
-            place = next(name for name, code in self.location.region.options if code == region)
+            field, by, chosen_code = self.location.district, "okres", codes["okres"]
+            region_name = next(
+                name for name, code in self.location.region.options if code == region
+            )
             units = units.filter(pl.col("kraj") == region)
         counts = self._register.count_by(units, by, lang=self.lang)
         names = {code: name for name, code in field.options}
-        heading = title(by, place, self.lang)
-        return by, drawn.tile_map(by, counts, names, chosen or "", heading, self.lang)
+        heading = title(by, region_name, self.lang)
+        return by, drawn.tile_map(by, counts, names, chosen_code or "", heading, self.lang)
 
     def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
         return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
@@ -280,10 +282,10 @@ class Explorer(base.Picker):
             lang=self.lang,
         )
 
-    def _settle(self) -> None:
+    def _wait_for_content(self) -> None:
         if self._given is None and base.is_local(self._register):
             self._records.settled(_SAMPLE_PATIENCE)
-            self._arrived()
+            self._take_records()
 
     def _static(self) -> str:
         if self._shown is None:
@@ -303,15 +305,15 @@ class Explorer(base.Picker):
             return path.name, path.read_bytes()
 
     def _picture(self) -> bytes:
-        shown = self._shown
-        assert shown is not None
+        selection = self._shown
+        assert selection is not None
         # Not of pyplot, whose figures belong to the cells.
         figure = Figure((8, 4.8), layout="constrained")
-        mapped = shown.by == "kraj" and self.map.picture and not self.panel.value
+        mapped = selection.by == "kraj" and self.map.picture and not self.panel.value
         plot: Callable[..., Axes] = plot_map if mapped else plot_counts
         plot(
-            shown.counts, shown.by, title=shown.title, note=shown.extent, lang=self.lang,
-            ax=figure.subplots(), register=self._register,
+            selection.counts, selection.by, title=selection.title, note=selection.extent,
+            lang=self.lang, ax=figure.subplots(), register=self._register,
         )  # fmt: skip
         drawn_file = BytesIO()
         figure.savefig(drawn_file, dpi=150)

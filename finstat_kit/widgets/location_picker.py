@@ -64,10 +64,10 @@ class LocationPicker(base.Picker):
         self.municipality = TypeAhead("fk-municipality")
         self._relabel()
         self.export.layout.margin = base.BELOW["margin"]
-        self._hold(*self._controls, self.export)
+        self._set_controls(*self._controls, self.export)
         for level, control in zip(LEVELS, self._controls, strict=True):
-            self._when(control, partial(self._on_control, level))
-        self._when(self, self._on_lang, "lang")
+            self._observe_user(control, partial(self._on_control, level))
+        self._observe_user(self, self._on_lang, "lang")
 
     def __repr__(self) -> str:
         name = self._places.name(self._path, self.lang)
@@ -157,14 +157,14 @@ class LocationPicker(base.Picker):
         """Show the choice in the fields, and offer the places within it first."""
         region, district, _ = self._path
         within = ("", region, district or region)
-        with self._quietly():
+        with self._without_observers():
             for control, code, choice in zip(self._controls, self._path, within, strict=True):
                 with control.hold_sync():
                     control.within = choice
                     control.value = code
 
     def _relabel(self) -> None:
-        with self._quietly():
+        with self._without_observers():
             for level, control in zip(LEVELS, self._controls, strict=True):
                 with control.hold_sync():
                     control.texts = {

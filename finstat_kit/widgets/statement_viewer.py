@@ -44,7 +44,7 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Read:
+class _ReadFiling:
     """A filing that was read."""
 
     record: pl.DataFrame
@@ -120,7 +120,7 @@ class StatementViewer(base.Picker):
         self._units = None if units is None else base.records(units, _NEEDED, _OPTIONAL)
         self._given = units is not None
         self._filings: pl.DataFrame | None = None  # of the unit
-        self._read: _Read | None = None
+        self._read_filing: _ReadFiling | None = None
         self._years: _Years | None = None
         self.unit = TypeAhead("fk-unit", searched=not self._given)
         self.year = base.dropdown("fk-year")
@@ -138,27 +138,29 @@ class StatementViewer(base.Picker):
             [ipywidgets.VBox([self.unit, self.year]), side],
             layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
         )
-        self._hold(controls, self.line, self.tabs)
-        self._finding = LatestWins(self._find, self._found)
+        self._set_controls(controls, self.line, self.tabs)
+        self._finding = LatestWins(self._find, self._offer_matches)
         local = base.is_local(self._register)
-        self._reading = LatestWins(self._fetch_filing, self._arrived, at_once=local)
+        self._reading = LatestWins(self._fetch_filing, self._take_filing, at_once=local)
         self._fetching_years = LatestWins(self._fetch_years, self._years_arrived, at_once=local)
         self._relabel()
         self._offer()
         self._draw()
-        self._when(self.unit, lambda code: self.set_trait("value", int(code) if code else None))
-        self._when(self.unit, self._finding.submit, "sought")
-        self._when(self.year, lambda year: None if year is None else self._request(year))
-        self._when(self.blanks, lambda _: self._draw())
-        self._when(self.table, self._on_table)
-        self._when(self.tabs, self._on_table, "selected_index")
-        self._when(self, self._on_lang, "lang")
+        self._observe_user(
+            self.unit, lambda code: self.set_trait("value", int(code) if code else None)
+        )
+        self._observe_user(self.unit, self._finding.submit, "sought")
+        self._observe_user(self.year, lambda year: None if year is None else self._request(year))
+        self._observe_user(self.blanks, lambda _: self._draw())
+        self._observe_user(self.table, self._on_table)
+        self._observe_user(self.tabs, self._on_table, "selected_index")
+        self._observe_user(self, self._on_lang, "lang")
         if self._units is not None and self._units.height == 1:
             self.value = self._units.item(0, "id")
 
     def __repr__(self) -> str:
-        read = self._read
-        statement, reports = (read.statement, read.reports.height) if read else (None, None)
+        filing = self._read_filing
+        statement, reports = (filing.statement, filing.reports.height) if filing else (None, None)
         return (
             f"StatementViewer(value={self.value}, statement={statement}, reports={reports}, "
             f"lang={self.lang!r})"
@@ -172,7 +174,7 @@ class StatementViewer(base.Picker):
     @property
     def reports(self) -> pl.DataFrame | None:
         """The records of the reports shown; None until they are fetched, see `fetch`."""
-        return self._read.reports if self._read else None
+        return self._read_filing.reports if self._read_filing else None
 
     def fetch(self) -> pl.DataFrame:
         """Wait for the reports of the chosen unit and year, and return their records.
@@ -181,25 +183,25 @@ class StatementViewer(base.Picker):
             UsageError: No unit is chosen.
             RegisterError: They could not be fetched.
         """
-        while (read := self._read) is None:
+        while (filing := self._read_filing) is None:
             if self.value is None:
                 raise UsageError("no unit is chosen", cure="set .value to the id of one")
             self._reading.result()
-            self._arrived()
-        return read.reports
+            self._take_filing()
+        return filing.reports
 
     def code(self) -> str:
         """Return Python that shows the same forms or years in a fresh process, as text."""
-        read, rows = self._read, "" if self.blanks.value else ", filled=True"
+        filing, rows = self._read_filing, "" if self.blanks.value else ", filled=True"
         lang = f'lang="{self.lang}"'
         if self.tabs.selected_index == 1 and self._years is not None:
             blanks = ", blanks=True" if self.blanks.value else ""
             table = f'table="{self.table.value}"{blanks}'
             code = f"print(fk.statement_history({self.value}, {table}, {lang}))"
-        elif read is not None and not read.reports.is_empty():
+        elif filing is not None and not filing.reports.is_empty():
             code = (
-                f"reports = fk.reports.get({read.reports['id'].to_list()})  "
-                f"# statement {read.statement} of unit {self.value}\n"
+                f"reports = fk.reports.get({filing.reports['id'].to_list()})  "
+                f"# statement {filing.statement} of unit {self.value}\n"
                 f"for report in reports.iter_slices(1):\n"
                 f"    print(fk.as_filed(report, {lang}{rows}))"
             )
@@ -221,7 +223,7 @@ class StatementViewer(base.Picker):
         with self._lock:
             self._show_unit()
             self._filings = self._years = None
-            with self._quietly():
+            with self._without_observers():
                 self.year.options = []
             self._request(None)
 
@@ -239,7 +241,7 @@ class StatementViewer(base.Picker):
         texts = words(self.lang)
         self.year.description = texts["year"]
         self.tabs.titles = (texts["statement"], texts["years"])
-        with self._quietly():
+        with self._without_observers():
             chosen = self.table.value
             self.table.description = texts["table"]
             self.table.options = [
@@ -257,13 +259,13 @@ class StatementViewer(base.Picker):
     def _offer(self) -> None:
         """Give the field the units to choose from."""
         if self._units is not None:
-            with self._quietly(), self.unit.hold_sync():
+            with self._without_observers(), self.unit.hold_sync():
                 self.unit.items = filing_panel.units(self._units, words(self.lang)["unnamed"])
                 self._show_unit()
 
     def _show_unit(self) -> None:
         known = self.value is not None and self._record_of(self.value) is not None
-        with self._quietly():
+        with self._without_observers():
             self.unit.value = str(self.value) if known else ""
 
     def _record_of(self, unit: int) -> pl.DataFrame | None:
@@ -273,7 +275,7 @@ class StatementViewer(base.Picker):
         return None if found.is_empty() else found.head(1)
 
     def _request(self, statement: int | None) -> None:
-        self._read = None
+        self._read_filing = None
         if self.value is not None:
             record = self._record_of(self.value)
             self._reading.submit(_Choice(self.value, record, self._filings, statement))
@@ -289,7 +291,7 @@ class StatementViewer(base.Picker):
         ids, many = matching_ids(units, text, _OFFERED)
         return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
 
-    def _found(self) -> None:
+    def _offer_matches(self) -> None:
         """Offer the units that match the newest text; called on any thread."""
         with self._lock:
             outcome = self._finding.outcome
@@ -305,51 +307,53 @@ class StatementViewer(base.Picker):
                     self.unit.found = found
                 self._draw()
 
-    def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _Read:
+    def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _ReadFiling:
         register, record, filings = self._register, choice.record, choice.filings
         if record is None:
             record = register.units.get([choice.unit], errors="keep", progress=False)
         if filings is None:
             filings = register.filings(record, progress=False)
         statement = filing_panel.first(filings) if choice.statement is None else choice.statement
-        chosen = filings.filter(pl.col("statement_id").is_in([statement]))
-        ids = chosen["report_ids"].explode().drop_nulls()
+        filing_row = filings.filter(pl.col("statement_id").is_in([statement]))
+        ids = filing_row["report_ids"].explode().drop_nulls()
         if ids.is_empty() or given_up():
             none = KINDS["reports"].frame([])
-            return _Read(record, filings, statement, none, frozenset())
+            return _ReadFiling(record, filings, statement, none, frozenset())
         reports = register.reports.get(ids, errors="keep", progress=False)
-        listed = listed_reports(report_ids(chosen), reports)
+        listed = listed_reports(report_ids(filing_row), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
         reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
-        former = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
+        former_ids = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
         # Here, since an unknown form may be requested only in the background.
-        read = _Read(record, filings, statement, reports, frozenset(former))
-        self._forms(read)
-        return read
+        filing = _ReadFiling(record, filings, statement, reports, frozenset(former_ids))
+        self._forms(filing)
+        return filing
 
-    def _arrived(self) -> None:
+    def _take_filing(self) -> None:
         """Take over the filing of the newest choice; called on any thread."""
         with self._lock:
             outcome = self._reading.outcome
             if outcome is None or outcome.question.unit != self.value:
                 return
-            if self._read is None and outcome.answer is not None:
-                self._read = outcome.answer
+            if self._read_filing is None and outcome.answer is not None:
+                self._read_filing = outcome.answer
                 if self._record_of(outcome.question.unit) is None:
                     known = [] if self._units is None else [self._units]
                     self._units = pl.concat([*known, outcome.answer.record])
                     self._offer()
                 if self._filings is None:
                     self._filings = outcome.answer.filings
-                    with self._quietly():  # where the years come at once, all is drawn below
+                    with (
+                        self._without_observers()
+                    ):  # where the years come at once, all is drawn below
                         self._fetching_years.submit(outcome.answer)
                 self._list_years()
             self._draw()
 
-    def _fetch_years(self, read: _Read, _: Callable[[], bool]) -> _Years:
-        figures, listed = by_year(self._register._session, read.record, read.filings, None)
-        return _Years(read.record, figures, listed)
+    def _fetch_years(self, filing: _ReadFiling, _: Callable[[], bool]) -> _Years:
+        figures, listed = by_year(self._register._session, filing.record, filing.filings, None)
+        return _Years(filing.record, figures, listed)
 
     def _years_arrived(self) -> None:
         """Take over the figures of the unit; called on any thread."""
@@ -362,22 +366,22 @@ class StatementViewer(base.Picker):
                 self._draw()
 
     def _list_years(self) -> None:
-        if (read := self._read) is not None:
-            with self._quietly(), self.year.hold_sync():
-                self.year.options = filing_panel.options(read.filings, self.lang)
-                self.year.value = read.statement
+        if (filing := self._read_filing) is not None:
+            with self._without_observers(), self.year.hold_sync():
+                self.year.options = filing_panel.options(filing.filings, self.lang)
+                self.year.value = filing.statement
 
-    def _forms(self, read: _Read) -> list[Filed]:
+    def _forms(self, filing: _ReadFiling) -> list[Filed]:
         """Return the reports of the statement as one, then those that others supersede."""
-        current, former = [], []
-        for report in read.reports.iter_slices(1):
+        current_forms, former_forms = [], []
+        for report in filing.reports.iter_slices(1):
             form = self._register.as_filed(report, lang=self.lang, filled=not self.blanks.value)
-            if report["id"].item() in read.former:
+            if report["id"].item() in filing.former:
                 form.notes.insert(0, filing_panel.former_report(self.lang))
-                former.append(form)
+                former_forms.append(form)
             else:
-                current.append(form)
-        return [*([together(current)] if current else []), *former]
+                current_forms.append(form)
+        return [*([together(current_forms)] if current_forms else []), *former_forms]
 
     def _history(self) -> History | None:
         if (years := self._years) is None:
@@ -392,26 +396,26 @@ class StatementViewer(base.Picker):
         """Draw the second tab, once it is looked at."""
         if self.tabs.selected_index != 1:
             return
-        shown = self._history()
-        outcome = None if self._read is None else self._fetching_years.outcome
-        text = words(self.lang)["loading_statements"] if self._read else ""
+        history = self._history()
+        outcome = None if self._read_filing is None else self._fetching_years.outcome
+        text = words(self.lang)["loading_statements"] if self._read_filing else ""
         if outcome is not None and outcome.error is not None:
             text = failed(outcome.error, self.lang)
         status = base.status(text) if text else ""
-        self.history.value = status if shown is None else shown._repr_html_()
+        self.history.value = status if history is None else history._repr_html_()
 
     def _draw(self) -> None:
-        read = self._read
-        self.tabs.layout.display = None if read else "none"
+        filing = self._read_filing
+        self.tabs.layout.display = None if filing else "none"
         self._draw_history()
-        self.panel.value = filing_panel.panel(self._shown(read)) if read else ""
+        self.panel.value = filing_panel.panel(self._shown(filing)) if filing else ""
         self.line.value = base.status(text) if (text := self._status()) else ""
         self._drawn()
 
     def _status(self) -> str:
         """Return the line below the controls: what is awaited, or what failed."""
         texts, work = words(self.lang), self._finding if self.value is None else self._reading
-        if self._read is not None:
+        if self._read_filing is not None:
             return ""
         if (outcome := work.outcome) is not None and outcome.error is not None:
             return failed(outcome.error, self.lang)
@@ -420,28 +424,30 @@ class StatementViewer(base.Picker):
         able = self._given or base.has_names(self._register)
         return "" if able else texts["only_numbers"]
 
-    def _shown(self, read: _Read) -> filing_panel.Shown:
-        record = read.record.row(0, named=True)
+    def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:
+        record = filing.record.row(0, named=True)
         name = record.get("nazovUJ") or words(self.lang)["unnamed"].format(id=self.value)
         return filing_panel.Shown(
             name=name,
             ico=record.get("ico") or "",
-            filings=read.filings,
+            filings=filing.filings,
             figures=None if self._years is None else self._years.figures,
-            statement=read.statement,
-            forms=self._forms(read),
+            statement=filing.statement,
+            forms=self._forms(filing),
             source=self._register._source_name(self.lang),
             lang=self.lang,
         )
 
     def _static(self) -> str:
         texts = words(self.lang)
-        if self._read is None:
+        if self._read_filing is None:
             chosen = texts["nothing_chosen"] if self.value is None else str(self.value)
             return base.table(
                 ["", ""], [[texts["unit"], chosen], [texts["year"], texts["nothing_chosen"]]]
             )
         shown = self._history() if self.tabs.selected_index == 1 else None
         return (
-            filing_panel.static(self._shown(self._read)) if shown is None else shown._repr_html_()
+            filing_panel.static(self._shown(self._read_filing))
+            if shown is None
+            else shown._repr_html_()
         )

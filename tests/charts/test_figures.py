@@ -248,6 +248,18 @@ def test_lines_are_named_at_their_ends(
         assert ax.get_legend() is None
 
 
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_title_of_a_narrow_history_ends_inside_the_figure(
+    lang: Lang, years: pl.DataFrame
+) -> None:
+    """Its lines are shorter than the figure by the numbers beside the axes."""
+    unit = years.filter(unit_id=years.drop_nulls("equity")["unit_id"][0])
+
+    for letters in range(12, 28, 2):
+        named = unit.with_columns(name=pl.lit("n" * letters))
+        check_legible(fk.plot_history(named, "equity", lang=lang, ax=axes(4, 3)))
+
+
 def test_a_break_in_a_line_is_noted_only_where_it_is(years: pl.DataFrame) -> None:
     """Not for years without a number before the first value and after the last."""
     unit = years.filter(months=12).drop_nulls("equity")

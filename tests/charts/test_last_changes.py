@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -102,6 +103,40 @@ def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float
     """Headings and labels of panels lie on nothing, in figures of any shape."""
     for every in ("day", "month"):
         check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
+
+
+@pytest.mark.parametrize(
+    ("width", "height"), [(9, 2.5), (5, 3.5), *slow((4, 3), (5, 2.5), (5, 3), (9, 3))]
+)
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_legend_lies_beside_the_axes_and_not_on_the_notes(
+    lang: Lang, width: float, height: float
+) -> None:
+    """Where the figure is too low for all series, fewer codes are separate ones."""
+    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
+    ax = fk.plot_last_changes(units, lang=lang, ax=axes(width, height))
+
+    renderer = check_legible(ax)
+    legend = ax.get_legend()
+    assert legend is not None
+    box = legend.get_window_extent(renderer)
+    assert not box.overlaps(ax.xaxis.label.get_window_extent(renderer))
+    assert box.y0 > 0
+    # A legend as high as the figure would leave no height to the axes.
+    assert ax.get_window_extent(renderer).height > 0.25 * ax.figure.bbox.height
+    assert sum(map(sum, drawn_heights(ax).values())) == units.height
+
+
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("field", ["velkostOrganizacie", *slow("okres", "sidlo")])
+def test_panels_of_low_figures_are_legible(field: By, lang: Lang) -> None:
+    """They are beside each other, and a scale of its own is written to its end."""
+    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
+    ax = fk.plot_last_changes(units, field, lang=lang, ax=axes(5, 3))
+
+    check_legible(ax)
+    scale = {"sk": r"ostatné .* iná mierka: do [\d\s]+$", "en": r"other .* other scale: to [\d,]+$"}
+    assert any(re.match(scale[lang], heading) for heading in panels(ax))
 
 
 def test_panels_begin_at_24_periods() -> None:

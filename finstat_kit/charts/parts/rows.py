@@ -93,17 +93,17 @@ def placed(codes: Iterable[str | None], names: Iterable[str], groups: Groups | N
     if groups is not None:
         names = [groups.name_of.get(code or "", name)
                  for code, name in zip(codes, names, strict=True)]  # fmt: skip
-        whole = [(name, len(list(same))) for name, same in groupby(names)]
+        blocks = [(name, len(list(same))) for name, same in groupby(names)]
     else:
-        whole = [(name, 1) for name in names]
+        blocks = [(name, 1) for name in names]
     gap = 0.0 if groups is None else _APART
     at: list[float] = []
     ticks = []
-    for _, number in whole:
+    for _, number in blocks:
         start = at[-1] + 1 + gap if at else 0.0
         at += [start + place for place in range(number)]
         ticks.append(start + (number - 1) / 2)
-    return Rows(at, ticks, [name for name, _ in whole])
+    return Rows(at, ticks, [name for name, _ in blocks])
 
 
 def drawn_rows(

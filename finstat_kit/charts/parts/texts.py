@@ -18,6 +18,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.frames.text import numbers as number_format
 
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
+_TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labels of the axis
 _LEGEND_GAP: Final = 7  # points between the axes and the legend
 
 
@@ -127,6 +128,17 @@ def given(
 
 def _room(ax: Axes, beside: float) -> float:
     return drawing.inches(ax)[0] * GROWTH - beside
+
+
+def height_left(ax: Axes, *, beside_notes: bool = False) -> float:
+    """Return the inches that the title and, unless *beside_notes*, the axis and the notes leave.
+
+    Title and notes must be written before.
+    """
+    lines = ax.get_title().count("\n") + 1
+    if not beside_notes:
+        lines += 1 + ax.get_xlabel().count("\n") + 1
+    return drawing.inches(ax)[1] * GROWTH - _TEXT_LINE * lines
 
 
 def _lines(text: str, room: float, size: float) -> list[str]:

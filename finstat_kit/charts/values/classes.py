@@ -69,14 +69,14 @@ def by_bounds(tops: Sequence[float], lang: Lang, *, around: bool) -> Scale:
     """Grade by upper bounds, around zero or not; legend and colours are equal for all values."""
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
-    scale = _around(spans) if around else drawing.graded(drawing.BLUES, len(spans))
+    scale = _colours_around_zero(spans) if around else drawing.graded(drawing.BLUES, len(spans))
     apart = around and 0 in tops  # zero is neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
         return drawing.NO_CHANGE_COLOUR if apart and not value else scale[bisect_left(tops, value)]
 
     to = _TO[lang] if around else " – "
-    entries = list(zip(scale, (_between(*span, to, lang) for span in spans), strict=True))
+    entries = list(zip(scale, (_span_text(*span, to, lang) for span in spans), strict=True))
     if apart:
         entries.insert(list(tops).index(0) + 1, (drawing.NO_CHANGE_COLOUR, "0"))
     return Scale(colour_of, entries)
@@ -123,7 +123,7 @@ def natural(values: Sequence[float], number: int) -> list[list[float]]:
     ]
 
 
-def _around(spans: Sequence[tuple[float, float]]) -> list[str]:
+def _colours_around_zero(spans: Sequence[tuple[float, float]]) -> list[str]:
     """Return the colours of spans: the nth from zero is equally deep on both sides."""
     falls = sum(high <= 0 for _, high in spans)
     rises = sum(low >= 0 for low, _ in spans)
@@ -145,15 +145,15 @@ def _of_values(
     return Scale(colour_of, entries)
 
 
-def _between(low: float, high: float, to: str, lang: Lang) -> str:
+def _span_text(low: float, high: float, to: str, lang: Lang) -> str:
     if math.isinf(low):
-        return f"≤ {_written(high, lang)}"
+        return f"≤ {_bound_text(high, lang)}"
     if math.isinf(high):
-        return f"> {_written(low, lang)}"
-    return f"{_written(low, lang)}{to}{_written(high, lang)}"
+        return f"> {_bound_text(low, lang)}"
+    return f"{_bound_text(low, lang)}{to}{_bound_text(high, lang)}"
 
 
-def _written(bound: float, lang: Lang) -> str:
+def _bound_text(bound: float, lang: Lang) -> str:
     """Write a bound with as many decimals as it has."""
     places = len(f"{Decimal(repr(bound)).normalize():f}".partition(".")[2])
     return number_format.decimal(bound, lang, min(places, 9)).replace("-", "−")

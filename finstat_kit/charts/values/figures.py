@@ -41,15 +41,16 @@ class Figures(NamedTuple):
             UsageError: The frame lacks the unit.
         """
         rows = self.rows
-        own = rows.filter(pl.col("unit_id") == unit) if "unit_id" in rows.columns else rows.clear()
-        if own.is_empty():
+        has_units = "unit_id" in rows.columns
+        unit_rows = rows.filter(pl.col("unit_id") == unit) if has_units else rows.clear()
+        if unit_rows.is_empty():
             raise UsageError(
                 "is not in the frame", argument="mark", value=unit, cure="give a unit_id of it"
             )
-        filled = own.drop_nulls("value")
-        best = own if filled.is_empty() else filled
-        best = best.sort("year") if "year" in best.columns else best
-        return best.row(-1, named=True)
+        rows_with_value = unit_rows.drop_nulls("value")
+        candidates = unit_rows if rows_with_value.is_empty() else rows_with_value
+        candidates = candidates.sort("year") if "year" in candidates.columns else candidates
+        return candidates.row(-1, named=True)
 
     @property
     def present(self) -> pl.DataFrame:
@@ -79,13 +80,13 @@ class Figures(NamedTuple):
 
     def without(self, lang: Lang) -> str:
         """Return how many rows have no value, by reason; "" if all have one."""
-        absent = self.rows.filter(pl.col("value").is_null())
+        empty_rows = self.rows.filter(pl.col("value").is_null())
         # A frame of the user has no reasons.
         if "reason" not in self.rows.columns:
-            text = _WORDS[lang]["without"].format(n=number_format.whole(absent.height, lang))
-            return text if absent.height else ""
+            text = _WORDS[lang]["without"].format(n=number_format.whole(empty_rows.height, lang))
+            return text if empty_rows.height else ""
         why = values.reason(self.item, self.rows.columns, self.rows.schema)
-        return without(absent.group_by(why=why).len().rows(), self.item, lang)
+        return without(empty_rows.group_by(why=why).len().rows(), self.item, lang)
 
 
 def of_frame(

@@ -180,7 +180,7 @@ def _labelled(
         return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), place=0)
     empty = groups.codelist("age").clear()
     lookup = source._lookup if source is not None else lambda name: empty
-    named = labels.resolve_labels(table, lookup, lang=lang, columns=fields)
+    labelled = labels.resolve_labels(table, lookup, lang=lang, columns=fields)
     order = [
         pl.col(field).rank("dense") if field not in groups.ORDERED
         else groups.in_order(field, pl.col(field)).cast(pl.UInt32)
@@ -192,15 +192,17 @@ def _labelled(
         label = label if source is not None or field in groups.GROUPS else pl.col(field)
         code = pl.col(field)
         kind = labels.kind_of(code, label)
-        return named.with_columns(code=code, label=label, kind=kind, place=order[0].rank("ordinal"))
+        return labelled.with_columns(
+            code=code, label=label, kind=kind, place=order[0].rank("ordinal")
+        )
     parts = [
         pl.coalesce(labels.FIELDS[field].label, field, pl.lit(words["no code"])) for field in fields
     ]
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
-    last = [pl.col(labels.FIELDS[field].label).is_null() for field in fields]
-    by_place = [place for pair in zip(last, order, strict=True) for place in pair]
-    return named.sort(by_place, nulls_last=True).with_columns(
+    without_label = [pl.col(labels.FIELDS[field].label).is_null() for field in fields]
+    by_place = [place for pair in zip(without_label, order, strict=True) for place in pair]
+    return labelled.sort(by_place, nulls_last=True).with_columns(
         code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
         group=parts[0],
         group_code=pl.col(fields[0]).fill_null(""),

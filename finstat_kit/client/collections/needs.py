@@ -63,18 +63,18 @@ def narrowed(needs: Needs, predicate: pl.Expr) -> Needs:
         node = json.loads(predicate.meta.serialize(format="json"))
         narrower = replace(needs, spans=_spans(node))
         for column, operator, value in _terms(node):
-            narrower = _with(narrower, column, operator, value)
+            narrower = _narrowed_by(narrower, column, operator, value)
     except (ValueError, TypeError, OverflowError, RecursionError, pl.exceptions.PolarsError):
         return needs
     return narrower
 
 
-def _with(needs: Needs, column: str, operator: str, value: object) -> Needs:
+def _narrowed_by(needs: Needs, column: str, operator: str, value: object) -> Needs:
     """Narrow the needs by one comparison, if the register supports it."""
     if column == CHANGED and type(value) is date:
         day = {"GtEq": value, "Eq": value, "Gt": value + timedelta(days=1)}.get(operator)
         return needs if day is None else replace(needs, since=max(needs.since, day))
-    if operator == "Eq" and column in _PARAMETERS and _askable(column, value):
+    if operator == "Eq" and column in _PARAMETERS and _is_parameter(column, value):
         known = needs.parameters.get(_PARAMETERS[column], value)
         if known == value:
             added = {**needs.parameters, _PARAMETERS[column]: str(value)}
@@ -106,7 +106,7 @@ def _spans(node: object) -> Spans:
             }
         }:
             values = _value(ids)
-            return _others(values) if isinstance(values, list) else EVERY
+            return _all_except(values) if isinstance(values, list) else EVERY
         case {"Literal": _}:  # an empty is_in
             return () if _value(node) is False else EVERY
     spans = EVERY
@@ -119,7 +119,7 @@ def _spans(node: object) -> Spans:
 def _compared(operator: str, value: int) -> Spans:
     """Return the ids that satisfy a comparison of ids."""
     if operator == "NotEq":
-        return _others([value])
+        return _all_except([value])
     span = {
         "Gt": (value + 1, MAX_ID),
         "GtEq": (value, MAX_ID),
@@ -130,7 +130,7 @@ def _compared(operator: str, value: int) -> Spans:
     return (span,)
 
 
-def _others(values: list[object]) -> Spans:
+def _all_except(values: list[object]) -> Spans:
     """Return all ids except some values."""
     ids = sorted({id_ for id_ in values if type(id_) is int and 1 <= id_ <= MAX_ID})
     bounds = pairwise([0, *ids, MAX_ID + 1])
@@ -171,7 +171,7 @@ def within(page: pl.DataFrame, spans: Spans) -> pl.DataFrame:
     return page.filter((place >= 0) & (ids <= bounds[place, 1]))
 
 
-def _askable(column: str, value: object) -> bool:
+def _is_parameter(column: str, value: object) -> bool:
     """Return whether a value has the form of the register's parameter."""
     lengths = {"ico": (8, 12), "dic": (10,), "pravnaForma": (1, 2, 3, 4)}[column]
     return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths

@@ -126,13 +126,13 @@ def fetch_records(
     """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
     frames = [kind.frame([])]
     batch: list[Record] = []
-    missing: list[int] = []
+    missing_ids: list[int] = []
 
     def so_far() -> pl.DataFrame:
         return pl.concat([*frames, kind.frame(batch)], rechunk=True)
 
     def text() -> Either:
-        number = so_far().height + len(missing)
+        number = so_far().height + len(missing_ids)
         done = f"interrupted after {number:,} of {len(ids):,} records"
         return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
@@ -148,14 +148,14 @@ def fetch_records(
                 elif keep:
                     batch.append(kind.shape(id=id_))
                 else:
-                    missing.append(id_)
+                    missing_ids.append(id_)
                 if len(batch) >= _BATCH:
                     frames.append(kind.frame(batch))
                     batch.clear()
     except Stopped as stopped:
         raise RecordsStopped(so_far) from stopped
-    if missing:
-        raise _not_found(missing, len(ids), so_far())
+    if missing_ids:
+        raise _not_found(missing_ids, len(ids), so_far())
     return so_far()
 
 
@@ -355,16 +355,16 @@ def _unchanged(
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
         with suppress(NotHeld):
             session.exchange.get(requests.count(newest), stop, keep=False)
-    now = session.exchange.now
+    checked_at = session.exchange.now
     ages = file.ages(kind.path, ids, stop)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
-    dated = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
-    if not dated:
+    check_days = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
+    if not check_days:
         return frozenset(young)
-    checked = _ids_not_in_changes(session, kind.listed, dated, stop)
+    checked = _ids_not_in_changes(session, kind.listed, check_days, stop)
     if checked:
-        file.confirm(kind.path, sorted(checked), now, stop)
+        file.confirm(kind.path, sorted(checked), checked_at, stop)
     return frozenset(young | checked)
 
 
@@ -383,23 +383,23 @@ def _ids_not_in_changes(
     does not know the days.
     """
     since = min(old.values()) - timedelta(days=1)
-    last = max(old)
+    last_id = max(old)
     query: Query | None = Query(
         endpoint, max(since, wire.BEGINNING), wire.MAX_PAGE, max(min(old) - 1, 0)
     )
-    left = set(old)
+    unchanged_ids = set(old)
     for _ in range(len(old)):
         assert query is not None
         try:
             page = session.exchange.get(requests.page(query), stop, keep=False)
         except NotHeld:
             return set()
-        left.difference_update(page.ids.to_list())
+        unchanged_ids.difference_update(page.ids.to_list())
         query = next_query(query, page)
-        if query is None or query.after_id >= last:
-            return left
+        if query is None or query.after_id >= last_id:
+            return unchanged_ids
     assert query is not None
-    return {id_ for id_ in left if id_ <= query.after_id}
+    return {id_ for id_ in unchanged_ids if id_ <= query.after_id}
 
 
 class RecordsStopped(Stopped):

@@ -119,19 +119,19 @@ def _fetched_ids(
     query = walk.query_of(session, name, needs.since, filters=filters, warns=False)
     room = wire.MAX_ID if needs.limit is None else needs.limit
     yield pl.DataFrame(schema=requests.IDS)  # polars needs a frame even if nothing matches
-    left = deque(needs.spans)
-    while left and room:
-        most = left[-1][1] - left[0][0] + 1  # the most ids in the spans
-        if len(left) == 1:
+    spans_left = deque(needs.spans)
+    while spans_left and room:
+        most = spans_left[-1][1] - spans_left[0][0] + 1  # the most ids in the spans
+        if len(spans_left) == 1:
             most = min(most, room)
-        pages = walk.pages(session, name, replace(query, after_id=left[0][0] - 1), most, stop)
+        pages = walk.pages(session, name, replace(query, after_id=spans_left[0][0] - 1), most, stop)
         for page in pages:
             ids = within(page, needs.spans).head(room)
             room -= ids.height
             yield ids
-            while left and left[0][1] <= pages.cursor:
-                left.popleft()
-            if not (left and room) or left[0][0] > pages.cursor + 1:
+            while spans_left and spans_left[0][1] <= pages.cursor:
+                spans_left.popleft()
+            if not (spans_left and room) or spans_left[0][0] > pages.cursor + 1:
                 break  # to the next span
         else:
             return  # the list ends here
@@ -214,14 +214,14 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         n_rows: int | None,
         batch_size: int | None,
     ) -> Iterator[pl.DataFrame]:
-        wanted = schema.names() if columns is None else columns
-        used = set(wanted) | set(predicate.meta.root_names() if predicate is not None else ())
+        column_names = schema.names() if columns is None else columns
+        used = set(column_names) | set(predicate.meta.root_names() if predicate is not None else ())
         needs = Needs(EVERY, since, n_rows, records=bool(used - {"id"}))
         # polars applies n_rows before the predicate: narrowing the requests by the predicate would
         # then count other rows.
         if predicate is not None and n_rows is None:
             needs = narrowed(needs, predicate)
-        rows = _Rows(name, since, wanted, predicate)
+        rows = _Rows(name, since, column_names, predicate)
         for runs in list(_under_way):
             runs.add(rows)
         try:
@@ -368,15 +368,15 @@ class _Rows:
         else:
             self._add(cause.so_far() if isinstance(cause, RecordsStopped) else None)
         rows = pl.concat([rows for rows, _ in self._frames]) if self._frames else None
-        rest = f'.filter(pl.col("id") > {self._cursor})'
+        resume_filter = f'.filter(pl.col("id") > {self._cursor})'
         if not isinstance(error, RegisterError):
             since = "" if self._since == BEGINNING else f'changed_since="{self._since}"'
             error = Interrupted(
                 f"interrupted after {0 if rows is None else rows.height:,} rows, which are in "
                 ".partial of this error; to resume, followed by the rest of the query:\n"
-                f"  fk.{self._name}.scan({since}){rest}"
+                f"  fk.{self._name}.scan({since}){resume_filter}"
             )
         else:
-            error.resume = rest
+            error.resume = resume_filter
         error.partial, error.cursor = rows, self._cursor or None
         return error

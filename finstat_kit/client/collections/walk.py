@@ -295,14 +295,14 @@ def over_connections(
     workers: Workers[Fetch | Recount, Page | int | None] = Workers(connections + 1)
     pages = 0  # in flight
     pressure = exchange.pressure
-    whole: Recount | None = None
+    whole_count: Recount | None = None
     total: int | None = None
     try:
         while not walk.done:
             tasks = walk.tasks(connections - pages)
-            if whole is None and _pays(session):
+            if whole_count is None and _pays(session):
                 # Counted in parallel with the pages, which do not wait for it.
-                tasks.append(whole := Recount(walk.query))
+                tasks.append(whole_count := Recount(walk.query))
             for task in tasks:
                 if isinstance(task, Fetch):
                     pages += 1
@@ -315,7 +315,7 @@ def over_connections(
                     assert isinstance(task, Fetch)
                     pages -= 1
                     yield walk.deliver(task, reply)
-                elif task is whole:
+                elif task is whole_count:
                     total = reply
                 elif isinstance(task, Recount):
                     walk.recounted(task, reply)

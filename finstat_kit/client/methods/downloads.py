@@ -95,18 +95,18 @@ def _folder(folder: object) -> Path:
 
 
 def _files(attachments: object, folder: Path) -> list[_File]:
-    listed = arguments.collected("attachments", attachments)
-    fits = {name: (dtype, pl.Null()) for name, dtype in ATTACHMENTS.items()}
-    if not {"id", "report_id"} <= set(listed.columns) or any(
-        listed.schema[name] not in fits[name] for name in fits if name in listed.columns
+    frame = arguments.collected("attachments", attachments)
+    types = {name: (dtype, pl.Null()) for name, dtype in ATTACHMENTS.items()}
+    if not {"id", "report_id"} <= set(frame.columns) or any(
+        frame.schema[name] not in types[name] for name in types if name in frame.columns
     ):
         raise UsageError(
             "is not a frame of attachments",
             argument="attachments",
             cure="give what fk.attachments(reports) returns",
         )
-    arguments.ids(listed["id"].drop_nulls(), "attachments")
-    rows = listed.unique("id", keep="first", maintain_order=True).rows(named=True)
+    arguments.ids(frame["id"].drop_nulls(), "attachments")
+    rows = frame.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(
             row["id"],

@@ -47,14 +47,14 @@ def estimate(
         n = arguments.whole("n", n, 1, wire.MAX_ID)
     size = _Size(session, n, seconds, max_requests)
     ids = _listed(session, by, changed_since, size, progress)
-    chosen = estimation.drawn(ids, seed).head(size.of(ids.len()))
+    sampled_ids = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
     def estimated(rows: pl.DataFrame) -> pl.DataFrame:
         return estimation.estimated(rows, by, partial(codelist, session), ids.len(), lang=lang)
 
     if session.copy is not None:
-        return estimated(_copied(chosen, session.copy, by))
-    return _fetched(chosen, session, by, size, estimated, progress)
+        return estimated(_copied(sampled_ids, session.copy, by))
+    return _fetched(sampled_ids, session, by, size, estimated, progress)
 
 
 class _Size:

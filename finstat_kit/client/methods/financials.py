@@ -110,17 +110,21 @@ def _expected_requests(
         years: The years that are wanted, None for all.
         rate: Requests per second.
     """
-    held = pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
-    total = int(held.sum())
-    old = sum(year <= _LAST_OLD_YEAR for year in years or ())
-    many = len(years or ())
+    statement_counts = (
+        pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
+    )
+    total = int(statement_counts.sum())
+    old_years = sum(year <= _LAST_OLD_YEAR for year in years or ())
+    year_count = len(years or ())
     if years is None:
-        taken = total * _REPORTS_OF_A_FILING
+        report_count = total * _REPORTS_OF_A_FILING
     else:
-        each = ((many - old) * _REPORTS_OF_A_FILING + old * _REPORTS_OF_AN_OLD_FILING) / many
-        taken = float(held.clip(0, many).sum()) * each
+        each = (
+            (year_count - old_years) * _REPORTS_OF_A_FILING + old_years * _REPORTS_OF_AN_OLD_FILING
+        ) / year_count
+        report_count = float(statement_counts.clip(0, year_count).sum()) * each
     # All statements at most: where a year is not found it may have been filed late.
-    requests = {"units": units, "statements": total, "reports": round(taken)}
+    requests = {"units": units, "statements": total, "reports": round(report_count)}
     rows = [(name, n, n / rate, n * _BYTES[name]) for name, n in requests.items()]
     return pl.DataFrame(rows, schema=_PLAN, orient="row")
 
@@ -203,17 +207,18 @@ def statement_history(
     newest = None
     if isinstance(years, int) and years < _FIRST_YEAR:
         newest, years = arguments.whole("years", years, 1, 100), None
-    wanted = years_of(years, "years")
+    wanted_years = years_of(years, "years")
     record = _record_of_one(session, unit)
     filed = filings(
-        session, record, wanted, ico=None, consolidated=False, max_requests=None, progress=None
-    )
+        session, record, wanted_years,
+        ico=None, consolidated=False, max_requests=None, progress=None,
+    )  # fmt: skip
     if newest is not None:
         readable = filed.filter(pl.col("reason").is_null())
-        wanted = readable["year"].unique().sort().tail(newest).to_list() or None
-    if wanted is not None:
-        filed = filed.filter(pl.col("year").is_in(wanted))
-    figures, listed = by_year(session, record, filed, wanted)
+        wanted_years = readable["year"].unique().sort().tail(newest).to_list() or None
+    if wanted_years is not None:
+        filed = filed.filter(pl.col("year").is_in(wanted_years))
+    figures, listed = by_year(session, record, filed, wanted_years)
     return history(
         record.row(0, named=True), figures, listed, shipped_first(session), table,
         source=source, blanks=blanks, lang=lang,
@@ -278,18 +283,18 @@ def _by_chunks(
         progress: Whether a bar is shown.
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
-    done: list[pl.DataFrame] = []
+    finished_chunks: list[pl.DataFrame] = []
     expected = _expected(session, units, years, reports=reports)
 
     def finished() -> pl.DataFrame:
-        if done:
-            return shape(pl.concat(done))
+        if finished_chunks:
+            return shape(pl.concat(finished_chunks))
         none, statements = units.clear(), KINDS["statements"].frame([])
         filed = filing_rules.by_rule(none, statements, years, consolidated=consolidated)
         return shape(finish(none, filed, lambda n: None))
 
     def text() -> Either:
-        number = sum(chunk["unit_id"].n_unique() for chunk in done)
+        number = sum(chunk["unit_id"].n_unique() for chunk in finished_chunks)
         finished = f"interrupted after {number:,} of {units.height:,} units"
         return Either(f"{finished}; .partial holds their rows", finished)
 
@@ -302,7 +307,7 @@ def _by_chunks(
         for chunk in units.iter_slices(many):
             statements = walk.statements_of(chunk)
             filed = filing_rules.by_rule(chunk, statements, years, consolidated=consolidated)
-            done.append(finish(chunk, filed, advance))
+            finished_chunks.append(finish(chunk, filed, advance))
     return finished()
 
 
@@ -429,13 +434,14 @@ def by_year(
     """
     if session.copy is None:
         choice = choice_of_filings(session, filed, lambda n: None)
-        taken, listed = choice.taken(), choice.listed
-        return assemble.assembled(taken, unit, listed, choice.readings, from_previous=False), listed
+        sources, listed = choice.taken(), choice.listed
+        figures = assemble.assembled(sources, unit, listed, choice.readings, from_previous=False)
+        return figures, listed
     figures = session.copy.figures(
         unit, years, consolidated=False, from_previous=False, activity="total"
     )
-    taken = filed.join(figures, on="statement_id", how="semi")
-    ids = report_ids(taken)
+    sources = filed.join(figures, on="statement_id", how="semi")
+    ids = report_ids(sources)
     reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), session)
     return figures, listed_reports(ids, reports)
 

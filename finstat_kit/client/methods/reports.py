@@ -34,13 +34,15 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
             warn(_NO_NUMBER)
         return cells
 
-    return _over(reports, schema, read)
+    return _read_in_batches(reports, schema, read)
 
 
 def check_reports(session: Session, reports: Frame) -> Frame:
     """Check the sums of reports; see `Register.check_reports`."""
     form_of = shipped_first(session)
-    return _over(reports, CHECKS, lambda batch: check(batch, form_of), together=COMPARED_COLUMNS)
+    return _read_in_batches(
+        reports, CHECKS, lambda batch: check(batch, form_of), together=COMPARED_COLUMNS
+    )
 
 
 def as_printed(
@@ -72,7 +74,7 @@ def _are_of_one_statement(reports: object) -> bool:
     )
 
 
-def _over(
+def _read_in_batches(
     reports: Frame,
     schema: pl.Schema,
     read: Callable[[pl.DataFrame], pl.DataFrame],

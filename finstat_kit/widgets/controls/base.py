@@ -53,7 +53,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.lang = self._register._language(lang)
         self.export.relabel(self.lang)
 
-    def _hold(self, *controls: ipywidgets.Widget) -> None:
+    def _set_controls(self, *controls: ipywidgets.Widget) -> None:
         self.children = (*controls, Keys())
 
     def share(self, other: Picker) -> None:
@@ -72,7 +72,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def _known_lang(self, proposal: traitlets.Bunch) -> Lang:
         return arguments.lang(proposal["value"])
 
-    def _when(
+    def _observe_user(
         self, control: traitlets.HasTraits, then: Callable[[Any], object], name: str = "value"
     ) -> None:
         """Call *then* with each new value that is not set by the picker itself, under its lock."""
@@ -86,7 +86,7 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         control.observe(changed, name)
 
     @contextmanager
-    def _quietly(self) -> Iterator[None]:
+    def _without_observers(self) -> Iterator[None]:
         """Change controls without treating the change as the user's choice."""
         former, self._quiet = self._quiet, True
         try:
@@ -95,9 +95,9 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
             self._quiet = former
 
     def _repr_mimebundle_(self, **options: object) -> dict[str, object]:
-        self._settle()
+        self._wait_for_content()
         bundle: dict[str, object] = super()._repr_mimebundle_(**options)
-        return {**bundle, **self._kept()}
+        return {**bundle, **self._saved_view()}
 
     def _ipython_display_(self) -> None:
         # Two outputs: where the live one cannot be shown, nothing else of its bundle is. Without a
@@ -109,11 +109,11 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def _mime_(self) -> tuple[str, str]:
         # Called by marimo, which shows single anywidgets, but no box of ipywidgets.
-        self._settle()
+        self._wait_for_content()
         line = escape(words(self.lang)["still"].format(name=type(self).__name__))
         return "text/html", f"<p>{line}</p>{self._static()}"
 
-    def _kept(self) -> dict[str, object]:
+    def _saved_view(self) -> dict[str, object]:
         """Return what a saved notebook keeps of the state."""
         return {
             "text/plain": repr(self),
@@ -124,14 +124,14 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         """Bring up to date what shows the state: the saved view, and no code of a former one."""
         self.export.code = ""
         if self._displayed:
-            self._publish(self._kept(), transient={"display_id": self.model_id}, update=True)
+            self._publish(self._saved_view(), transient={"display_id": self.model_id}, update=True)
 
     def _publish(self, data: dict[str, object], **options: object) -> None:
         # A terminal would print an update as another output.
         if (shell := get_ipython()) and (hasattr(shell, "kernel") or "update" not in options):
             shell.display_pub.publish(data, **options)
 
-    def _settle(self) -> None:
+    def _wait_for_content(self) -> None:
         """Wait for the content of a saved notebook, if it is the same on every run."""
 
     def _static(self) -> str:

@@ -89,7 +89,7 @@ class Places:
             self._places[level].values(),
             key=lambda place: (_abroad(place), slovak.sort_key(place.name(lang)), place.code),
         )
-        repeats = Counter(_told(place, lang) for place in places)
+        repeats = Counter(_distinguishing_texts(place, lang) for place in places)
         return [
             [
                 place.code,
@@ -101,7 +101,7 @@ class Places:
                 place.region if level != "region" else "",
             ]
             for place in places
-            for repeated in [repeats[_told(place, lang)] > 1]
+            for repeated in [repeats[_distinguishing_texts(place, lang)] > 1]
         ]  # fmt: skip
 
     def _detail(self, place: Place, lang: Lang, *, repeated: bool) -> str:
@@ -121,6 +121,6 @@ def _abroad(place: Place) -> bool:
     return place.code.startswith("SKZZ") or "zahrani" in place.name_sk.casefold()
 
 
-def _told(place: Place, lang: Lang) -> tuple[str, str]:
+def _distinguishing_texts(place: Place, lang: Lang) -> tuple[str, str]:
     """Return the texts that distinguish a place: name, and district for a municipality."""
     return place.name(lang), place.district if place.level == "municipality" else ""

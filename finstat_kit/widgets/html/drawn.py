@@ -86,7 +86,7 @@ def tile_map(
     )  # fmt: skip
     west = min(tile.column for tile in grid.values())
     north = min(tile.row for tile in grid.values())
-    drawn = [
+    svg_tiles = [
         _tile(
             code,
             tile._replace(column=tile.column - west, row=tile.row - north),
@@ -105,7 +105,7 @@ def tile_map(
     picture = (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="-2 -2 {width} {height}" '
         f'xmlns="http://www.w3.org/2000/svg" style="display:block;width:100%;'
-        f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(drawn)}</svg>'
+        f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(svg_tiles)}</svg>'
     )
     off = int(counts["count"].sum()) - sum(count_of.values())
     return f'<div class="fk-map">{picture}{_legend(scale, off, lang)}</div>'

@@ -48,20 +48,22 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
 
 def by_ids(register: Register, selection: pl.DataFrame) -> str:
     """Return the code of a selection from the user's frame: its ids."""
-    listed = textwrap.fill(
+    id_lines = textwrap.fill(
         ", ".join(map(str, selection["id"])),
         96,
         initial_indent="    ",
         subsequent_indent="    ",
         break_long_words=False,
     )
-    ids = f"[\n{listed}\n]" if listed else "[]"
-    kept = [name for name in selection.columns if name in UNITS]
-    own = [name for name in selection.columns if name not in UNITS]
-    columns = "" if kept == UNITS.names() else f".select({kept!r})"
-    without = f"# Without columns that records do not have: {own!r}\n" if own else ""
+    ids = f"[\n{id_lines}\n]" if id_lines else "[]"
+    record_columns = [name for name in selection.columns if name in UNITS]
+    own_columns = [name for name in selection.columns if name not in UNITS]
+    columns = "" if record_columns == UNITS.names() else f".select({record_columns!r})"
+    comment = (
+        f"# Without columns that records do not have: {own_columns!r}\n" if own_columns else ""
+    )
     return (
-        f"{_HEAD}\n{choose(register)}{without}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
+        f"{_HEAD}\n{choose(register)}{comment}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
     )
 
 
