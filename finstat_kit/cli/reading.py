@@ -169,6 +169,11 @@ def ids_of(words: Sequence[str]) -> pl.Series:
             raise UsageError(
                 f"ID {word!r} is not an id; give whole numbers, or - for standard input"
             )
+        if word.startswith("0") and word != "0":
+            raise UsageError(
+                f"ID {word!r} begins with 0, as an IČO does and no id: find --units {word} has the "
+                "id of the unit; filings, and financials and statement with --ico, take an IČO"
+            )
     return arguments.ids([int(word) for word in words])
 
 

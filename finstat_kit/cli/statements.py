@@ -89,9 +89,7 @@ def statement(
         raise click.UsageError("--years, --table and --blanks go with --ico")
     if ico is not None:
         reg = chosen()
-        units = reg.units.get(reg.units.ids(ico=ico))
-        if units.is_empty():
-            raise NotFound(f"no unit has the IČO {ico}")
+        units = reg.units.get(_ids_with_ico(reg, ico))
         texts = (
             _form_text(
                 reg.statement_history(unit, years, table or "income", blanks=blanks, lang=lang)
@@ -123,7 +121,8 @@ def _form_text(filed: Filed) -> str:
 
 
 @click.command()
-@click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@click.argument("id_", metavar="[ID…]", nargs=-1)
+@click.option("--ico", help="Instead of ids: all units with this IČO.")
 @click.option(
     "--year",
     type=click.IntRange(1990, 2100),
@@ -145,6 +144,7 @@ def _form_text(filed: Filed) -> str:
 @options.output
 def financials(
     id_: tuple[str, ...],
+    ico: str | None,
     year: tuple[int, ...],
     items: str | None,
     family: Family | None,
@@ -155,8 +155,10 @@ def financials(
     """Print figures of units, one row per unit and year; "-" reads standard input, as `get` does.
 
     Without figures the column "reason" shows why. If the command ends early, the rows of the
-    units finished before are written.
+    units finished before are written. The exit code is 1 where a unit has no readable record.
     """
+    if (ico is None) == (not id_):
+        raise click.UsageError("give either ids of units or --ico")
     from finstat_kit.frames.financials import items as items_of
     from finstat_kit.frames.financials.assemble import schema
 
@@ -168,8 +170,9 @@ def financials(
         item_names = [
             name for name in items_of.chosen(item_names) if name in output.columns
         ] or None
-    ids = ids_given(id_, "units").unique(maintain_order=True)
+    ids = None if ico is not None else ids_given(id_, "units").unique(maintain_order=True)
     reg = chosen()
+    ids = _ids_with_ico(reg, str(ico)) if ids is None else ids
     try:
         figures = reg.financials(ids, year or None, items=item_names, max_requests=max_requests)
     except UsageError:
@@ -181,6 +184,20 @@ def financials(
             done = rows["unit_id"].n_unique()
             cut_off(f"{done:,} units", ids, done)
         raise
+    bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
+    without = bare["unit_id"].unique().sort()
     if family is not None:
         figures = figures.filter(family=family)
     output.write(figures)
+    if without.len():
+        listed = ", ".join(map(str, without.head(10)))
+        click.echo(f"units without a readable record: {without.len():,}: {listed}", err=True)
+        raise SystemExit(1)
+
+
+def _ids_with_ico(reg: Register, ico: str) -> pl.Series:
+    """Return the ids of the units with an IČO, at least one."""
+    ids = reg.units.ids(ico=ico)["id"]
+    if ids.is_empty():
+        raise NotFound(f"no unit has the IČO {ico}")
+    return ids

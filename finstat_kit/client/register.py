@@ -1044,10 +1044,11 @@ class Register(Checked):
             ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
             ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
             statement that counts instead) and ``reason`` (Enum, null for a readable filing):
-            ``deleted``, ``non_public``, ``unreadable`` (also a period outside 1990 to 2100, and a
-            year without a filing that an unreadable statement may belong to), ``not_held`` (a
-            mirror without the unit or some of its statements), ``not_own`` (a statement of another
-            unit), ``no_filing`` or ``no_filing_for_year``.
+            ``deleted``, ``non_public``, ``unreadable`` (there is no record, or it cannot be read;
+            also a period outside 1990 to 2100, and a year without a filing that such a statement,
+            or one without a period, may belong to), ``not_held`` (a mirror without the unit or some
+            of its statements), ``not_own`` (a statement of another unit), ``no_filing`` or
+            ``no_filing_for_year``. A filing without a period has no year.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.

@@ -55,6 +55,32 @@ def test_a_family_that_no_unit_is_of_gives_its_columns_without_rows() -> None:
     assert {"public_settlement_receivable", "reason"} <= set(seen.stdout.strip().split(","))
 
 
+def test_an_ico_is_no_id() -> None:
+    """A unit has an id that equals the IČO of another one; piped, both would be wrong figures."""
+    ico = "00061387"
+    sample = fk.sample()
+    assert sample.units.get([int(ico)])["ico"].item() != ico
+    columns = ("--columns", "unit_id,ico,year", "--year", "2019", "--sample")
+
+    seen = called("financials", "--ico", ico, *columns)
+    piped = called("financials", "-", "--sample", stdin=f"{ico}\n00071711\n")
+
+    assert seen.stdout.splitlines()[1:] == [f"{sample.units.ids(ico=ico)['id'].item()},{ico},2019"]
+    assert (piped.returncode, piped.stdout) == (2, "")
+    assert f"ID '{ico}' begins with 0" in piped.stderr
+
+
+def test_a_unit_without_a_record_is_named() -> None:
+    """Its row has the reason; the command does not end as if all was well."""
+    seen = called(
+        "financials", "99999999", "210", "--year", "2019", "--columns", "unit_id,reason", "--sample"
+    )
+
+    assert seen.stdout.splitlines()[1:] == ["99999999,unreadable", "210,no_filing"]
+    assert seen.stderr == "units without a readable record: 1: 99999999\n"
+    assert seen.returncode == 1
+
+
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
     assert "is not an id" in called("financials", "x", "--sample").stderr

@@ -100,7 +100,7 @@ _SIZES: Final = (
         "size by law",
         '`by="size_by_law"`',
         "micro, small or large by the thresholds of the Accounting Act, applied to the figures of "
-        "each year ([thresholds](../howto/findings.md#groups)); not the legal group, which changes "
+        "each year, of businesses alone ([thresholds](../howto/findings.md#groups)); not the legal group, which changes "
         "only after two years in a row",
     ],
     [
@@ -311,6 +311,8 @@ def _ratios() -> Iterator[list[str]]:
         "operating_margin": "of operating revenue; `net_margin` has another denominator",
         "ebitda": "euro; includes impairment",
         "interest_coverage": "null without interest, as in most filings, see below",
+        "debt_to_revenue": "without bonds (`bonds_non_current`); not the debt limit of "
+        "municipalities (Act 583/2004), which compares with the current revenue of the year before",
         "altman_z": "699 and 687 alone; [zones](../howto/findings.md#scores)",
         "in05": "699 and 687 alone; a cover without interest counts as 9",
     }
@@ -354,7 +356,8 @@ def _traps(
         f"then {old['superseded_by']}: the later day of filing counts, then the higher id.",
     )
     with fk.using(fk.sample()):
-        twin = fk.filings(units, consolidated=True).drop_nulls("statement_id").row(0, named=True)
+        twins = fk.filings(units, consolidated=True).drop_nulls(["statement_id", "year"])
+    twin = twins.row(0, named=True)
     yield (
         "Individual and consolidated statements share a year.",
         f"Unit {twin['unit_id']} also filed a consolidated statement for {twin['year']} "

@@ -16,6 +16,7 @@ from finstat_kit.frames.places import labels
 
 BLANK: Final = "all_blank"
 NOT_ON_FORM: Final = "item_not_in_form"
+UNKNOWN: Final = "unknown"  # why there is no value: the frame has no column of reasons
 DIVISOR: Final = "divisor"  # not above zero
 _USED: Final = (
     "unit_id", "year", "reason", "source_column", "months", "period_to", "consolidated", "family",
@@ -128,7 +129,7 @@ def narrowed(
 def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     """Return why a row without a value has none: a reason of financials, or one of the value."""
     parts = ratios.parts_of_value(value)
-    why = pl.lit(BLANK)
+    why = pl.lit(BLANK if "reason" in columns else UNKNOWN)
     if "template" in columns and parts:
         on_form = pl.col("template").is_in(ratios.forms_of(value))
         why = pl.when(~on_form).then(pl.lit(NOT_ON_FORM)).otherwise(why)

@@ -59,6 +59,7 @@ _THRESHOLDS: Final = {
 # The last size class of at most 9 and of at most 49 employees: 06 and 12 hold 10 and 50 themselves.
 _STAFF: Final = {"micro": 5, "small": 11}
 _ENOUGH: Final = 2  # criteria of three
+_WITH_SIZE: Final = "business"  # towns, non-profits and single-entry filers are of no size group
 
 
 @cache
@@ -165,8 +166,12 @@ def _size(columns: pl.Schema) -> pl.Expr:
         )
         within[size] = (pl.col("total_assets") <= assets, turnover <= sales, staff <= _STAFF[size])
     micro, small = (_holds(criteria) for criteria in within.values())
+    has_size = pl.lit(value=True)
+    if "family" in columns:
+        has_size = (pl.col("family").cast(pl.String) == _WITH_SIZE).fill_null(value=True)
     return (
-        pl.when(micro).then(pl.lit("micro"))
+        pl.when(~has_size).then(None)
+        .when(micro).then(pl.lit("micro"))
         .when(micro.is_null()).then(pl.lit(UNKNOWN))
         .when(small).then(pl.lit("small"))
         .when(small.is_null()).then(pl.lit(UNKNOWN))

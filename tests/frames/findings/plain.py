@@ -50,8 +50,10 @@ def age_of(row: Row, at: date | None = None) -> str | None:
     return next((code for last, code in ends if years <= last), "20+")
 
 
-def size_of(row: Row) -> str:
-    """Return the size by the thresholds of the year's figures."""
+def size_of(row: Row) -> str | None:
+    """Return the size by the thresholds of the year's figures, None where the law has none."""
+    if row["family"] not in ("business", None):
+        return None
     end = row["period_to"] or date(row["year"], 12, 31)
     raised = end >= date(2023, 12, 31)
     turnover = row["sales"] if row["net_turnover"] is None else row["net_turnover"]

@@ -108,6 +108,21 @@ def test_a_size_is_that_of_the_thresholds(row: dict[str, object], size: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("family", "size"),
+    [("business", "micro"), ("public", None), ("non_profit", None), ("single_entry", None),
+     (None, "micro")],
+)  # fmt: skip
+def test_the_law_sorts_businesses_alone(family: str | None, size: str | None) -> None:
+    """Towns, non-profits and single-entry filers are of no size group, whatever their figures."""
+    row = {"total_assets": 1.0, "sales": 1.0, "velkostOrganizacie": "01", "family": family,
+           "period_to": date(2022, 12, 31)}  # fmt: skip
+
+    sizes = groups.with_group(pl.DataFrame([row]), "size_by_law")
+
+    assert sizes["size_by_law"].to_list() == [size]
+
+
+@pytest.mark.parametrize(
     ("born", "end", "code"),
     [
         (date(2020, 6, 1), date(2022, 5, 31), "00-01"),

@@ -176,6 +176,15 @@ def test_units_are_counted_once(figures: pl.DataFrame) -> None:
         fk.summary(both, "sales")
 
 
+def test_without_a_column_of_reasons_none_is_claimed(figures: pl.DataFrame) -> None:
+    """Rows without a filing would all be blank; that an item is not on the form is still known."""
+    whole, bare = (fk.summary(f, "sales", by=None) for f in (figures, figures.drop("reason")))
+    reasons = {entry["reason"] for row in bare["reasons"] for entry in row}
+
+    assert bare.drop("reasons").equals(whole.drop("reasons"))
+    assert reasons == {"unknown", "item_not_in_form"}
+
+
 def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:
     """One row for each pair that occurs; the whole is the sum of its parts."""
     pairs = fk.summary(figures, "sales", by=["section", "size_by_law"])
@@ -189,7 +198,8 @@ def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:
     with fk.using(fk.sample()):
         named = fk.resolve_labels(pairs, columns=["section", "size_by_law"], lang="en")
     assert "Construction" in named["section_label"].to_list()
-    assert set(named["size_by_law_label"]) <= {"micro", "small", "large", "not known"}
+    sizes = {"micro", "small", "large", "not known", None}
+    assert set(named["size_by_law_label"]) == sizes
 
 
 @pytest.mark.parametrize(
