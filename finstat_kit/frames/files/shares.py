@@ -7,14 +7,19 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.findings import peers, summary
 
 SHARE_NAMES: Final = frozenset(
-    {"share", "share_a", "share_b", "share_low", "share_high", "share_top5", *ratios.SHARES}
-)
+    {"share", "share_a", "share_b", "share_low", "share_high", "share_top5", "percentile",
+     *ratios.SHARES}
+)  # fmt: skip
 RATIO_NAMES: Final = SHARE_NAMES | ratios.NUMBERS.keys() - ratios.AMOUNTS
 # Of the value that the column ``value`` of a summary, or of a comparison with peers, names.
 _STATISTICS: Final = frozenset(
-    {"mean", "p10", "p25", "median", "p75", "p90", "weighted", "limit_low", "limit_high", "own"}
+    name
+    for schema in (summary.schema([]), peers.PEERS)
+    for name, dtype in schema.items()
+    if dtype.is_float() and name not in SHARE_NAMES
 )
 
 

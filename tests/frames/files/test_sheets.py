@@ -358,6 +358,37 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
     assert reasons
 
 
+def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) -> None:
+    """Of a ratio with six digits in csv; of one that is a share in per cent, in xlsx."""
+    with fk.using(fk.sample(1_000)):
+        money = fk.financials(fk.units.get(fk.units.ids(limit=300)), 2016)
+    unit = money.drop_nulls("total_assets")["unit_id"][0]
+    values = ["roa", "current_ratio", "sales"]
+    frames = {
+        "s": fk.summary(money, values, limits=(0.01, 0.99)),
+        "p": fk.peers(money, unit, values),
+    }
+    for name, frame in frames.items():
+        csv = pl.read_csv(fk.write(frame, tmp_path / f"{name}.csv"), infer_schema=False)
+        sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / f"{name}.xlsx")).active
+        assert sheet is not None
+        statistics = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+        assert frame.select(pl.col(statistics).count() > 0).to_dicts() == [
+            dict.fromkeys(statistics, True)
+        ]
+        for row, value in enumerate(frame["value"]):
+            for column in statistics:
+                number = frame[column][row]
+                if number is None:
+                    continue
+                where = (name, value, column, number)
+                is_share = value == "roa" or column in ("share_top5", "percentile")
+                cell = sheet.cell(row + 2, frame.columns.index(column) + 1)
+                assert ("%" in cell.number_format) == is_share, where
+                digits = float(f"{number:.6g}") if value != "sales" or is_share else number
+                assert float(csv[column][row]) == pytest.approx(digits, rel=1e-15), where
+
+
 # Case, a column, what stands in csv.
 TEXTS: list[tuple[str, pl.Series, list[str]]] = [
     ("Duration", pl.Series([timedelta(days=1, microseconds=5), None]), ["P1DT0.000005S", ""]),
