@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 from matplotlib.ticker import Formatter
@@ -183,15 +183,13 @@ def called(item: str, lang: Lang) -> str:
     return slovak if lang == "sk" else english
 
 
-def kind(item: str) -> Literal["amount", "share", "number"]:
+def kind(item: str) -> ratios.Quantity:
     """Return what the values of an item are: amounts in euro, shares, or other numbers.
 
     >>> kind("ebitda"), kind("roa"), kind("current_ratio")
     ('amount', 'share', 'number')
     """
-    if item in items.names() or item in ratios.AMOUNTS:
-        return "amount"
-    return "share" if item in ratios.SHARES else "number"
+    return ratios.quantity(item) or "number"
 
 
 def written(item: str, value: float, lang: Lang, more: int = 0) -> str:

@@ -17,7 +17,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import Either, UsageError
 from finstat_kit.frames.files import xlsx as sheets
-from finstat_kit.frames.files.shares import RATIO_NAMES, are_ratios
+from finstat_kit.frames.files.quantities import quantities
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
 _SUFFIXES: Final[dict[str, Format]] = {
@@ -44,13 +44,14 @@ def write(
     Args:
         frame: The frame to write.
         path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel; ratios and shares
-            have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent, the
-            header stays in sight), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids are
-            joined by spaces, and lists of numbers by name, such as the ``reasons`` of a summary,
-            by semicolons. A spreadsheet that opens a csv drops the leading zeros of
-            codes: use xlsx instead. Values that a spreadsheet cannot represent become text in
-            xlsx: numbers of more than 15 digits, infinity, NaN, days before March 1900, and times
-            with a time zone or microseconds.
+            have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent,
+            other ratios have two decimals, amounts two where a column has cents and otherwise none,
+            the header stays in sight), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids
+            are joined by spaces, and lists of numbers by name, such as the ``reasons`` of a
+            summary, by semicolons. A spreadsheet that opens a csv drops the leading zeros of codes,
+            and Excel with Slovak settings puts its rows into one column: use xlsx instead. Values
+            that a spreadsheet cannot represent become text in xlsx: numbers of more than 15 digits,
+            infinity, NaN, days before March 1900, and times with a time zone or microseconds.
         note: A text on a second sheet, ``source``: the result of `cite`, further lines such as the
             query; xlsx only.
 
@@ -292,7 +293,7 @@ def _with_six_digits(frame: pl.DataFrame) -> pl.DataFrame:
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     return frame.with_columns(
         frame[name].alias("x").to_frame().select(
-            pl.when(are_ratios(frame, name, RATIO_NAMES))
+            pl.when(quantities(frame, name).is_in(["share", "number"]))
             .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
         ).to_series()
         for name in floats

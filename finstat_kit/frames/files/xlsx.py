@@ -13,14 +13,18 @@ from typing import IO, Final, NamedTuple
 import polars as pl
 
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.files.shares import SHARE_NAMES, are_ratios
+from finstat_kit.frames.files.quantities import quantities
 
 _MOST_ROWS: Final = 1_048_576
 _MOST_COLUMNS: Final = 16_384
 _LONGEST_TEXT: Final = 32_767  # in units of UTF-16
 _LONGEST_NAME: Final = 255  # of a column of a table
+_WHOLE: Final = "#,##0;[Red]-#,##0"
+_TWO_DECIMALS: Final = "#,##0.00;[Red]-#,##0.00"
+_THREE_DECIMALS: Final = "#,##0.000;[Red]-#,##0.000"
 _PER_CENT: Final = "0.0%;[Red]-0.0%"
-_BROADEST: Final = 420  # pixels of a column
+_BROADEST: Final = 420  # pixels of a column; a character has 7
+_NARROWEST: Final = 8  # characters of a column of floats
 _LARGEST: Final = 10**15 - 1
 _FIRST_DAY: Final = date(1900, 3, 1)
 _LAST_DAY: Final = date(9999, 12, 31)
@@ -34,8 +38,7 @@ class Column(NamedTuple):
     name: str
     values: pl.Series
     texts: pl.Series
-    form: str  # the number format of the values
-    shares: pl.Series  # whether a value is one of a whole, shown in per cent
+    forms: pl.Series  # the number format of each value
 
 
 class _Exact(float):
@@ -88,8 +91,7 @@ def fit(frame: pl.DataFrame, note: str | None) -> list[Column]:
             argument="note",
             cure="break the line",
         )
-    return [_fitted(frame[name], are_ratios(frame, name, SHARE_NAMES))
-            for name in frame.columns]  # fmt: skip
+    return [_fitted(frame[name], quantities(frame, name)) for name in frame.columns]
 
 
 def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
@@ -104,25 +106,32 @@ def write(file: IO[bytes], columns: list[Column], note: str | None) -> None:
             sheet.add_table(0, 0, height, len(columns) - 1, {"columns": headers, "style": None})
         sheet.freeze_panes(1, 0)
         bold = workbook.add_format({"bold": True})
-        per_cent = workbook.add_format({"num_format": _PER_CENT})
+        forms = {
+            form: workbook.add_format({"num_format": form})
+            for column in columns
+            for form in column.forms.unique(maintain_order=True)
+        }
         for index, column in enumerate(columns):
             sheet.write_string(0, index, column.name, bold)
             dtype = column.values.dtype
             put = sheet.write_datetime if dtype.is_temporal() else sheet.write_number
             put = sheet.write_boolean if dtype == pl.Boolean else put
-            form = workbook.add_format({"num_format": column.form})
-            cells = zip(column.values, column.texts, column.shares, strict=True)
-            for row, (value, text, is_share) in enumerate(cells, 1):
+            cells = zip(column.values, column.texts, column.forms, strict=True)
+            for row, (value, text, form) in enumerate(cells, 1):
                 if value is not None:
                     exact = _Exact(value) if dtype.is_float() else value
-                    put(row, index, exact, per_cent if is_share else form)
+                    put(row, index, exact, forms[form])
                 elif text:
                     # Never a formula or a link, whatever its first character.
                     sheet.write_string(row, index, text)
-        sheet.autofit(max_width=_BROADEST)
         for index, column in enumerate(columns):
-            if column.values.dtype.is_temporal():  # autofit ignores number formats
-                sheet.set_column(index, index, max(len(column.form), len(column.name)) + 2)
+            if column.values.dtype.is_float():
+                sheet.set_column(index, index, _width(column))
+        sheet.autofit(max_width=_BROADEST)  # it ignores number formats, and only widens
+        for index, column in enumerate(columns):
+            if column.values.dtype.is_temporal():
+                longest = max(map(len, (*column.forms.unique(), column.name)))
+                sheet.set_column(index, index, longest + 2)
         if note is not None:
             source = workbook.add_worksheet("source")
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
@@ -135,14 +144,45 @@ def _lines(note: str | None) -> list[str]:
     return [] if note is None else note.splitlines()
 
 
-def _fitted(column: pl.Series, are_ratios: pl.Series) -> Column:
+def _width(column: Column) -> int:
+    """Return the characters that the longest number of a column of floats has as it is shown."""
+    decimals = max((form.partition(".")[2].find(";") for form in column.forms.unique()), default=0)
+    x = pl.col("x")
+    ends = column.values.to_frame("x").select(x.min(), high=x.max()).row(0)
+    lengths = [len(f"{end:,.{max(decimals, 0)}f}") for end in ends if end is not None]
+    return min(max([_NARROWEST, *lengths]), _BROADEST // 7)
+
+
+def _fitted(column: pl.Series, quantities: pl.Series) -> Column:
     rule = _rule(column.dtype)
     cells = column.alias("x").to_frame().select(
         values=pl.when(rule.fits).then(rule.value),
         texts=pl.when(rule.fits).then(None).otherwise(rule.text),
     )  # fmt: skip
     _check_texts(column.name, cells["texts"])
-    return Column(column.name, cells["values"], cells["texts"], rule.form, are_ratios)
+    forms = (
+        _forms_of_floats(cells["values"], quantities)
+        if column.dtype.is_float()
+        else pl.repeat(rule.form, column.len(), dtype=pl.String, eager=True)
+    )
+    return Column(column.name, cells["values"], cells["texts"], forms)
+
+
+def _forms_of_floats(values: pl.Series, quantities: pl.Series) -> pl.Series:
+    """Return the number formats of a column: shares in per cent, other ratios two decimals.
+
+    Amounts, and what the package does not know, have no decimals where all of the column are whole;
+    otherwise amounts have two and the others three.
+    """
+    x, quantity = pl.col("x"), pl.col("quantity")
+    are_whole = (x == x.round()).all().over("quantity")
+    return pl.DataFrame({"x": values, "quantity": quantities}).select(
+        pl.when(quantity.eq("share")).then(pl.lit(_PER_CENT))
+        .when(quantity.eq("number")).then(pl.lit(_TWO_DECIMALS))
+        .when(are_whole).then(pl.lit(_WHOLE))
+        .when(quantity.eq("amount")).then(pl.lit(_TWO_DECIMALS))
+        .otherwise(pl.lit(_THREE_DECIMALS))
+    ).to_series()  # fmt: skip
 
 
 def _rule(dtype: pl.DataType) -> _Rule:
@@ -151,7 +191,7 @@ def _rule(dtype: pl.DataType) -> _Rule:
         small = x.cast(pl.Int64, strict=False).is_between(-_LARGEST, _LARGEST)
         return _Rule(small, "0")
     if dtype.is_float():
-        return _Rule(x.is_finite(), "#,##0.000;[Red]-#,##0.000")
+        return _Rule(x.is_finite(), "")  # see `_forms_of_floats`
     if isinstance(dtype, pl.Decimal):
         number = x.cast(pl.Float64)
         form = "0." + "0" * dtype.scale if dtype.scale else "0"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import reduce
-from typing import Final, overload
+from typing import Final, Literal, overload
 
 import polars as pl
 from msgspec import Struct
@@ -126,6 +126,7 @@ _ALL: Final[dict[str, Formula | Score]] = {**FORMULAS, BELOW_CRISIS: CRISIS, **S
 NAMES: Final = tuple(_ALL)
 AMOUNTS: Final = frozenset({"ebitda"})  # in euro
 SHARES: Final = _FACTS.shares
+Quantity = Literal["amount", "share", "number"]  # in euro, shown in per cent, any other ratio
 EXCLUDED: Final = "excluded"
 COMPARABLE: Final = _FACTS.comparable
 ESSENTIAL: Final = _FACTS.essential
@@ -247,6 +248,19 @@ def forms_of(name: str) -> list[int]:
 def family_of(name: str) -> items.Family:
     """Return the family of filers that a ratio is defined for."""
     return "public" if name in _PUBLIC else "business"
+
+
+def quantity(name: str) -> Quantity | None:
+    """Return what the values of an item or a ratio are; None for any other name.
+
+    >>> quantity("ebitda"), quantity("roa"), quantity("current_ratio"), quantity("year")
+    ('amount', 'share', 'number', None)
+    """
+    if name in SHARES:
+        return "share"
+    if name in NUMBERS and name not in AMOUNTS:
+        return "number"
+    return "amount" if name in AMOUNTS or name in items.names() else None
 
 
 def listed() -> pl.DataFrame:

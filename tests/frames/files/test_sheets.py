@@ -332,6 +332,97 @@ def test_shares_are_in_per_cent_and_other_numbers_are_not(tmp_path: Path) -> Non
     }  # fmt: skip
 
 
+WHOLE, TWO, THREE, PER_CENT = (
+    f"{form};[Red]-{form}" for form in ("#,##0", "#,##0.00", "#,##0.000", "0.0%")
+)
+# Case, a column named by the last word of the case, the columns beside it, its number formats.
+FORMS: list[tuple[str, list[float | None], dict[str, Any], list[str]]] = [
+    ("whole sales", [154_599.0, -1.0], {}, [WHOLE, WHOLE]),
+    ("cents sales", [154_599.0, 0.5], {}, [TWO, TWO]),
+    ("whole ebitda", [2.0], {}, [WHOLE]),
+    ("whole balance_difference", [0.0], {}, [WHOLE]),
+    ("cents largest_difference", [0.01], {}, [TWO]),
+    ("whole sales_change", [-3.0], {}, [WHOLE]),
+    ("cents ebitda_before", [-3.5], {}, [TWO]),
+    ("current_ratio", [2.0], {}, [TWO]),
+    ("altman_z", [1.23456], {}, [TWO]),
+    ("in05_change", [-0.5], {}, [TWO]),
+    ("roa", [1.0], {}, [PER_CENT]),
+    ("roa_restated", [0.01], {}, [PER_CENT]),
+    ("any whole own_name", [154_599.0], {}, [WHOLE]),
+    ("any other own_name", [154_599.0, 1 / 3], {}, [THREE, THREE]),
+    ("own_name_growth", [0.5], {"own_name": [1.5]}, [PER_CENT]),
+    ("own_name_growth", [0.5], {}, [THREE]),
+    ("summary sum", [7.0, 8.0, 0.5, 1.5],
+     {"value": ["sales", "ebitda", "roa", "in05"]}, [WHOLE, WHOLE, PER_CENT, TWO]),
+    ("summary median", [7.0, 8.5, 3.0, 0.5],
+     {"value": ["sales", "sales", "own_name", None]}, [TWO, TWO, THREE, THREE]),
+    ("items value", [7.0, 1.25], {"item": ["sales", "sales"]}, [TWO, TWO]),
+    ("history 2024", [7.5], {"label": ["a"], "number": [1], "item": [None]}, [TWO]),
+    ("any 2024", [7.5], {}, [THREE]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "column", "beside", "expected"), FORMS, ids=[case[0] for case in FORMS]
+)
+def test_numbers_have_the_decimals_of_what_they_are(
+    tmp_path: Path,
+    case: str,
+    column: list[float | None],
+    beside: dict[str, Any],
+    expected: list[str],
+) -> None:
+    """Amounts whole or in cents by the whole column, shares in per cent, other ratios by two."""
+    columns = {case.split()[-1]: column, **beside}
+    frame = pl.DataFrame({name: [None, *values] for name, values in columns.items()})
+
+    sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
+
+    assert sheet is not None
+    cells = [row[0] for row in sheet.iter_rows(min_row=2)]
+    assert [cell.value for cell in cells] == [None, *column]
+    assert [cell.number_format for cell in cells[1:]] == expected
+
+
+def test_figures_of_a_register_are_shown_as_they_are_meant(tmp_path: Path) -> None:
+    """No amount in euro has a third decimal, no ratio more than two."""
+    with fk.using(fk.sample(1_000)):
+        money = fk.financials(fk.units.ids(limit=300), 2016)
+    for frame in (money, fk.ratios(money)):
+        sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
+        assert sheet is not None
+        for place, (name, dtype) in enumerate(frame.schema.items(), 1):
+            if dtype.is_float():
+                column = frame[name].drop_nulls()
+                forms = {
+                    cell.number_format
+                    for (cell,) in sheet.iter_rows(min_row=2, min_col=place, max_col=place)
+                    if cell.value is not None
+                }
+                cents = TWO if (column % 1 != 0).any() else WHOLE
+                is_amount = name in money.columns or name == "ebitda"
+                assert forms <= ({cents} if is_amount else {TWO, PER_CENT}), name
+
+
+def test_columns_are_as_wide_as_their_numbers_are_shown(tmp_path: Path) -> None:
+    """Separators and decimals fit; a number that does not is shown as ``#####``."""
+    frame = pl.DataFrame(
+        {"a": [5_726_738_000.5, None], "b": [-5_726_738_000.0, 1.0], "sales": [-1e12, 1.0],
+         "c": [1.5, INF], "d": [1e308, 1.5], "": pl.Series([None, None], dtype=pl.Float64)}
+    )  # fmt: skip
+
+    sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
+
+    assert sheet is not None
+    widths = [sheet.column_dimensions[letter].width for letter in "ABCDEF"]
+    for width, shown in zip(widths, ("5,726,738,000.500", "-5,726,738,000",
+                                     "-1,000,000,000,000", "1.500"), strict=False):  # fmt: skip
+        assert len(shown) <= width < len(shown) + 5
+    assert 50 < widths[4] < 70
+    assert widths[5] > 5
+
+
 def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
     """Amounts keep theirs, and so do the values of the frame; a summary is written whole."""
     third, small = 1 / 3, 1 / 3_000_000
@@ -356,6 +447,37 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
     reasons = [f"{entry['reason']} {entry['count']}" for entry in summary["reasons"][0]]
     assert again["reasons"].to_list() == ["; ".join(reasons)]
     assert reasons
+
+
+def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) -> None:
+    """Of a ratio with six digits in csv; of one that is a share in per cent, in xlsx."""
+    with fk.using(fk.sample(1_000)):
+        money = fk.financials(fk.units.get(fk.units.ids(limit=300)), 2016)
+    unit = money.drop_nulls("total_assets")["unit_id"][0]
+    values = ["roa", "current_ratio", "sales"]
+    frames = {
+        "s": fk.summary(money, values, limits=(0.01, 0.99)),
+        "p": fk.peers(money, unit, values),
+    }
+    for name, frame in frames.items():
+        csv = pl.read_csv(fk.write(frame, tmp_path / f"{name}.csv"), infer_schema=False)
+        sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / f"{name}.xlsx")).active
+        assert sheet is not None
+        statistics = [name for name, dtype in frame.schema.items() if dtype.is_float()]
+        assert frame.select(pl.col(statistics).count() > 0).to_dicts() == [
+            dict.fromkeys(statistics, True)
+        ]
+        for row, value in enumerate(frame["value"]):
+            for column in statistics:
+                number = frame[column][row]
+                if number is None:
+                    continue
+                where = (name, value, column, number)
+                is_share = value == "roa" or column in ("share_top5", "percentile")
+                cell = sheet.cell(row + 2, frame.columns.index(column) + 1)
+                assert ("%" in cell.number_format) == is_share, where
+                digits = float(f"{number:.6g}") if value != "sales" or is_share else number
+                assert float(csv[column][row]) == pytest.approx(digits, rel=1e-15), where
 
 
 # Case, a column, what stands in csv.

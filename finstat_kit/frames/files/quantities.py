@@ -1,0 +1,66 @@
+"""What the values of a frame are: amounts, shares or ratios, for files written for people."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import polars as pl
+
+from finstat_kit.frames.financials import history, items, ratios
+from finstat_kit.frames.financials.ratios import Quantity
+from finstat_kit.frames.findings import peers, summary
+from finstat_kit.frames.reports.check_sums import CHECKS
+
+_SHARES: Final = ("share", "share_a", "share_b", "share_low", "share_high", "share_top5",
+                  "percentile")  # fmt: skip
+# The column whose texts name the item or ratio that a number is of.
+_NAMED_BY: Final = {
+    "value": "item",
+    **{
+        name: "value"
+        for schema in (summary.schema([]), peers.PEERS)
+        for name, dtype in schema.items()
+        if dtype.is_float() and name not in _SHARES
+    },
+}
+
+
+def quantities(frame: pl.DataFrame, column: str) -> pl.Series:
+    """Return the `Quantity` of each row of a column, null where the package knows none.
+
+    By names alone, never by values; only floats have one.
+    """
+    if not frame.schema[column].is_float():
+        return pl.repeat(None, frame.height, dtype=pl.String, eager=True)
+    naming = _NAMED_BY.get(column, "")
+    if frame.schema.get(naming) == pl.String:
+        return frame[naming].replace_strict(_known(), default=None, return_dtype=pl.String)
+    return pl.repeat(_of_column(frame, column), frame.height, dtype=pl.String, eager=True)
+
+
+@cache
+def _known() -> dict[str, Quantity]:
+    """Return what columns of these names are."""
+    known: dict[str, Quantity] = dict.fromkeys(_SHARES, "share")
+    for name, dtype in CHECKS.items():
+        if dtype.is_float():
+            known[name] = "amount"
+    for name in (*items.names(), *ratios.NAMES):
+        quantity = ratios.quantity(name)
+        if quantity is not None:
+            known[name] = quantity
+    return known
+
+
+def _of_column(frame: pl.DataFrame, column: str) -> Quantity | None:
+    known = _known()
+    # What `growth` adds to a value.
+    base, _, part = column.rpartition("_")
+    if part == "growth" and base in frame.columns:
+        return "share"
+    if column not in known and part in ("before", "change", "restated"):
+        return known.get(base)
+    if column.isdecimal() and history.LABELS.keys() <= frame.schema.keys():
+        return "amount"  # a year of a statement
+    return known.get(column)
