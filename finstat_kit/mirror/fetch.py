@@ -375,8 +375,8 @@ class Contents:
         self._failed[name] = set(lacking.filter("unreadable")["id"])
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
-        fetcher, stats, began = self._fetchers[name], self._register.stats, monotonic()
-        before = stats.requests
+        fetcher, register, began = self._fetchers[name], self._register, monotonic()
+        before = register.stats.requests
         follows = moves and name == "statements" and "reports" in self._writer.kept
 
         def commit(fetched: list[Fetched]) -> None:
@@ -384,7 +384,7 @@ class Contents:
                 self._commit(name, fetched)
 
         def spent() -> None:
-            self._requests[name] += stats.requests - before
+            self._requests[name] += register.stats.requests - before
             self._seconds[name] += monotonic() - began
 
         try:
@@ -394,7 +394,7 @@ class Contents:
                     spent()
                     named, self._named = np.array(self._named, dtype=np.int64), []
                     self._fill("reports", self._among("reports", named), advance)
-                    before, began = stats.requests, monotonic()
+                    before, began = register.stats.requests, monotonic()
             commit(fetcher.given_up())
         finally:
             spent()

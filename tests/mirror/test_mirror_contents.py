@@ -107,6 +107,20 @@ def test_years_of_a_statement_have_the_report_that_counts(tmp_path: Path) -> Non
     assert_frame_equal(local.filings, own.filings)
 
 
+def test_the_report_has_every_request(tmp_path: Path) -> None:
+    """Each request is in the row of the list or of the records that it was sent for."""
+    register = Watched(fk.sample(5))
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+
+    report = mirror.sync().filter(pl.col("list").str.ends_with(" records"))
+
+    of_templates = [target for target in register.asked if target.startswith("/api/sablona?")]
+    assert report["list"].to_list() == [f"{name} records" for name in CONTENTS]
+    assert report["requests"].sum() == len(records(register)) + len(of_templates)
+    assert (report["requests"] >= report["new"]).all()
+    assert report["new"].min() > 0  # type: ignore[operator]
+
+
 @pytest.mark.slow
 def test_what_is_held_is_never_asked_again(mirror: fk.Mirror, register: Watched) -> None:
     """A sync requests the lists, and of the records those that they name."""
