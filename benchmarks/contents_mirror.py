@@ -20,7 +20,7 @@ from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.mirror.cells import split
-from finstat_kit.mirror.runs import About, History
+from finstat_kit.mirror.runs import About
 from finstat_kit.mirror.state import TEMPLATES, Folder, Losses, Writer
 from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
 from finstat_kit.protocol.forms import shipped
@@ -139,7 +139,7 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     for start in range(0, filings, _BATCH):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
         for name in ("reports", "statements"):
-            writer.name(name, pl.DataFrame({"id": ids}), LISTED)
+            writer.append_ids(name, pl.DataFrame({"id": ids}), LISTED)
         answers = {"statements": _statements(ids, filings)}
         if ids[0] <= many:
             answers["units"] = _units(ids[ids <= many], filings)
@@ -164,9 +164,8 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
 def begun(folder: Path, invented: str, contents: tuple[str, ...] = ()) -> Writer:
     """Begin the first run of an invented mirror."""
     mirror = Folder(folder)
-    none = Losses(History(pl.DataFrame(schema=mirror.runs.schema)), [], [])
     about = About("sample:", invented, date(2000, 1, 1))
-    writer = Writer(mirror, about, none, contents, None, lambda: _DAY)
+    writer = Writer(mirror, about, Losses([], []), contents, None, lambda: _DAY)
     writer.begin(full=True)
     return writer
 

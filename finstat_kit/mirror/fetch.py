@@ -5,6 +5,7 @@ An outage ends the fetching; what came before it is committed.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from finstat_kit.errors import (
     RegisterUnavailable,
     TransportError,
 )
-from finstat_kit.mirror.cells import split
+from finstat_kit.mirror.cells import STORED, split
 from finstat_kit.mirror.log import MANY_FILES
 from finstat_kit.mirror.state import TEMPLATES, Writer, lacking_of, legible
 from finstat_kit.mirror.versions import (
@@ -53,7 +54,7 @@ from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.threads import in_order
 
-_CONTENTS: Final = 2_000  # records per commit: a report is of 10 kB
+BATCH_OF_CONTENTS: Final = 2_000  # records per commit: a report is of 10 kB
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
@@ -163,14 +164,15 @@ class Templates:
         self._forms: dict[int, Form | None] = {}
         self._refused: dict[int, str] = {}  # not to be had in this sync, and why
 
-    @property
-    def unknown(self) -> list[int]:
-        """The templates that the register does not know."""
-        return [template for template, form in self._forms.items() if form is None]
+    def split(self, reports: pl.DataFrame, version: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return records of reports, and their cells; see `cells.split`.
 
-    def form(self, template: int) -> Form | None:
-        """Return a template that was fetched, None where there is none."""
-        return self._forms.get(template)
+        A report of a template that the register does not know is stored again once it does.
+        """
+        records, cells = split(reports, version, self._forms.get)
+        unknown = [template for template, form in self._forms.items() if form is None]
+        without_form = pl.when(pl.col("idSablony").is_in(unknown)).then(pl.lit(value=False))
+        return records.with_columns(placed=without_form), cells
 
     def complete(self) -> None:
         """Fetch the templates that kept reports lack, and name these reports anew."""
@@ -183,14 +185,14 @@ class Templates:
             self._forms[template] = forms.parse_template(body.encode(), template)
         absent = [template for template in used["idSablony"] if template not in self._forms]
         self.fetch(absent)
-        fetched = [template for template in absent if self.form(template) is not None]
+        fetched = [template for template in absent if self._forms.get(template) is not None]
         if not fetched:
             return
         with legible(folder.path):
             reports = folder.scan(folder.logs["reports"]).filter(is_record)
             of_these = reports.filter(pl.col("idSablony").is_in(fetched))
             ids = of_these.select("id").unique().sort("id").collect()
-        self._writer.name("reports", ids, LISTED)
+        self._writer.append_ids("reports", ids, LISTED)
 
     def fetch(self, used: Iterable[int]) -> None:
         """Fetch the templates that are not kept."""
@@ -210,17 +212,17 @@ class Templates:
         }
         self._writer.append("templates", pl.DataFrame(rows, schema=TEMPLATES))
 
-    def placed(self, reports: list[Fetched]) -> list[Fetched]:
+    def with_form(self, reports: list[Fetched]) -> list[Fetched]:
         """Fetch the templates of reports; those whose template is not to be had are unreadable.
 
         Cells are written once, each with its place in the template.
         """
-        of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
-        self.fetch(set(of.values()) - {0})
-        why: dict[int, Record | str] = {
+        template_of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
+        self.fetch(set(template_of.values()) - {0})
+        refusals: dict[int, Record | str] = {
             template: f"template {template}: {reason}" for template, reason in self._refused.items()
         }
-        return [(id_, why.get(of[id_], record)) for id_, record in reports]
+        return [(id_, refusals.get(template_of[id_], record)) for id_, record in reports]
 
 
 def _with_body(template: int) -> Request[tuple[str, Form]]:
@@ -232,74 +234,72 @@ def _with_body(template: int) -> Request[tuple[str, Form]]:
     )  # fmt: skip
 
 
-def answer(
+def commit_answers(
     writer: Writer,
-    templates: Templates,
     name: str,
     fetched: list[Fetched],
     stands: pl.DataFrame,
     counts: dict[str, int],
+    templates: Templates | None = None,
 ) -> pl.Series:
     """Commit the records of a batch.
 
     Args:
         writer: Of the run.
-        templates: Of reports, fetched before.
         name: Of the collection.
         fetched: Ids with their records or problems.
         stands: What the log said of each id before; see `versions.standing`.
         counts: New, changed and gone records, which are added to.
+        templates: Of reports, fetched before.
 
     Returns:
         The ids of those that could be read.
     """
-    problems = [(id_, why[:200]) for id_, why in fetched if isinstance(why, str)]
+    problems = [(id_, problem[:200]) for id_, problem in fetched if isinstance(problem, str)]
     records = KINDS[name].frame([record for _, record in fetched if not isinstance(record, str)])
-    version, today = writer.next(name), writer.today()
-    cells = None
-    placed = pl.lit(None, pl.Boolean)
-    if name == "reports":
-        records, cells = split(records, version, templates.form)
-        # A report is stored again once its template is known.
-        placed = pl.when(pl.col("idSablony").is_in(templates.unknown)).then(pl.lit(value=False))
-    answers = answers_of(records.with_columns(placed=placed)).drop("placed")
-    reasons = {"id": pl.Int64, "problem": pl.String}
-    unread = pl.DataFrame(problems, schema=reasons, orient="row")
+    version, cells = writer.next(name), pl.DataFrame(schema=STORED)
+    if templates is not None and name == "reports":
+        records, cells = templates.split(records, version)
+    answers = answers_of(records).drop("placed", strict=False)
+    schema = {"id": pl.Int64, "problem": pl.String}
+    unread = pl.DataFrame(problems, schema=schema, orient="row")
     unread = unread.with_columns(digests(unread["problem"]))
-    before = ("known", "listed", "readable", pl.col("digest").alias("before"))
-
-    def with_former(rows: pl.DataFrame) -> pl.DataFrame:
-        # A join would look at all that stands, batch by batch.
-        at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
-        former = stands.select(before).lazy().select(pl.all().gather(at.set(at < 0, None)))
-        equal = pl.col("listed") & (pl.col("digest") == pl.col("before"))
-        return rows.hstack(former.collect()).with_columns(equal=equal.fill_null(value=False))
-
-    answers, unread = with_former(answers), with_former(unread)
-    same = answers["equal"] & answers["readable"].fill_null(False)
+    answers, unread = _with_former(answers, stands), _with_former(unread, stands)
+    is_unchanged = answers["equal"] & answers["readable"].fill_null(False)
     # What was named is to be answered; of units only a full run names all.
-    every = name != "units" or writer.run.full
-    news, equal = answers.filter(~same), answers.filter(same if every else pl.lit(value=False))
-    waits = unread["equal"] & ~unread["readable"].fill_null(True)
-    unread = unread if every else unread.filter(~waits)
-    schema = schema_of(name)
-    columns, half = [n for n in schema if n in answers.columns], pl.col("digest") & HALF
-    if cells is not None:
-        # The cells first: a record without its own would not be whole, cells without a record are
-        # nothing.
-        writer.append("cells", cells.filter(pl.col("report_id").is_in(news["id"].implode())))
+    if name == "units" and not writer.run.full:
+        unchanged = answers.clear()
+        unread = unread.filter(~unread["equal"] | unread["readable"].fill_null(True))
+    else:
+        unchanged = answers.filter(is_unchanged)
+    news = answers.filter(~is_unchanged)
+    # The cells first: a record without its own would not be whole, cells without a record are
+    # nothing.
+    writer.append("cells", cells.filter(pl.col("report_id").is_in(news["id"].implode())))
+    columns, half = [n for n in schema_of(name) if n in news.columns], pl.col("digest") & HALF
     rows = [
-        rows_of(name, news.select(columns), RECORD, version, today),
-        rows_of(name, equal.select("id", "gone", half), UNCHANGED, version, today),
-        rows_of(name, unread.select("id", "problem", "digest"), UNREADABLE, version, today),
+        (RECORD, news.select(columns)),
+        (UNCHANGED, unchanged.select("id", "gone", half)),
+        (UNREADABLE, unread.select("id", "problem", "digest")),
     ]
-    writer.append(name, pl.concat(rows))
-    known = news["known"].fill_null(value=False)
-    gone = news["gone"].is_not_null()
-    counts["gone"] += int(gone.sum())
-    counts["changed"] += int((known & ~gone).sum())
-    counts["new"] += int((~known & ~gone).sum())
+    frames = [rows_of(name, frame, kind, version, writer.today) for kind, frame in rows]
+    writer.append(name, pl.concat(frames))
+    is_known = news["known"].fill_null(value=False)
+    is_gone = news["gone"].is_not_null()
+    counts["gone"] += int(is_gone.sum())
+    counts["changed"] += int((is_known & ~is_gone).sum())
+    counts["new"] += int((~is_known & ~is_gone).sum())
     return answers["id"]
+
+
+def _with_former(rows: pl.DataFrame, stands: pl.DataFrame) -> pl.DataFrame:
+    """Add what stood of each id before, and whether its content is ``equal``."""
+    # A join would look at all that stands, batch by batch.
+    at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
+    columns = ("known", "listed", "readable", pl.col("digest").alias("former"))
+    former = stands.select(columns).lazy().select(pl.all().gather(at.set(at < 0, None)))
+    equal = pl.col("listed") & (pl.col("digest") == pl.col("former"))
+    return rows.hstack(former.collect()).with_columns(equal=equal.fill_null(value=False))
 
 
 class Contents:
@@ -329,6 +329,7 @@ class Contents:
         self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
         self._requests = dict.fromkeys(writer.kept, 0)
         self._seconds = dict.fromkeys(writer.kept, 0.0)
+        self._since = writer.run.since
         self._stands: dict[str, pl.DataFrame] = {}
         self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
         self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
@@ -338,7 +339,7 @@ class Contents:
     def report(self) -> list[dict[str, object]]:
         """Return a row of the report of a sync per collection."""
         return [
-            {"list": f"{name} records", "window": self._writer.run.since, **self._counts[name],
+            {"list": f"{name} records", "window": self._since, **self._counts[name],
              "unreadable": len(self._failed[name]), "requests": self._requests[name],
              "seconds": self._seconds[name]}
             for name in self._writer.kept
@@ -358,62 +359,63 @@ class Contents:
                 again = np.array(sorted(self._failed[name], reverse=True), dtype=np.int64)
                 self._fill(name, again, advance, moves=False)
             if {"statements", "reports"} <= set(names):
-                of_statements = self._ids_in(["statements"], REPORTS_OF)
-                self._fill("reports", self._among("reports", of_statements.to_numpy()), advance)
+                self._fill("reports", self._left_of("reports", ["statements"]), advance)
             # The reports last: statements and annual reports name them.
             for name in sorted(names, key=lambda name: name == "reports"):
-                self._fill(name, self._wanted(name)[::-1], advance)
+                self._fill(name, self._wanted(name), advance)
 
     def _look(self, name: str) -> None:
         """Note what is lacking of a collection."""
         self._stands[name] = self._writer.standing(name)
         lacking = lacking_of(self._stands[name])
-        if self._writer.only is not None and name != "reports":  # their statements will name these
-            own = self._owned(name, self._writer.only)
+        only = self._writer.only
+        if only is not None and name != "reports":  # their statements will name these
+            own = self._ids_in(["units"], OWNED[name], of_ids("id", only))
             lacking = lacking.filter(pl.col("id").is_in(own.implode()))
         self._left[name] = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
         self._failed[name] = set(lacking.filter("unreadable")["id"])
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
-        fetcher, register, began = self._fetchers[name], self._register, monotonic()
-        before = register.stats.requests
-        follows = moves and name == "statements" and "reports" in self._writer.kept
+        """Fetch records of a collection, those of statements each batch with its reports."""
+        fetcher = self._fetchers[name]
 
         def commit(fetched: list[Fetched]) -> None:
             if fetched:
                 self._commit(name, fetched)
 
-        def spent() -> None:
-            self._requests[name] += register.stats.requests - before
-            self._seconds[name] += monotonic() - began
-
-        try:
-            for batch in fetcher.batches(ids, _CONTENTS):
+        for batch in fetcher.batches(ids, BATCH_OF_CONTENTS):
+            with self._measured(name):
                 fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
-                if follows:
-                    spent()
-                    named, self._named = np.array(self._named, dtype=np.int64), []
-                    self._fill("reports", self._among("reports", named), advance)
-                    before, began = register.stats.requests, monotonic()
+            if name == "statements" and moves and self._named:
+                named, self._named = np.array(self._named, dtype=np.int64), []
+                self._fill("reports", self._among("reports", named), advance)
+        with self._measured(name):
             commit(fetcher.given_up())
+
+    @contextlib.contextmanager
+    def _measured(self, name: str) -> Iterator[None]:
+        """Count the requests and the seconds of a block as those of a collection."""
+        before, began = self._register.stats.requests, monotonic()
+        try:
+            yield
         finally:
-            spent()
+            self._requests[name] += self._register.stats.requests - before
+            self._seconds[name] += monotonic() - began
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
         writer = self._writer
         if name == "reports":
-            fetched = self._templates.placed(fetched)
-        else:
+            fetched = self._templates.with_form(fetched)
+        elif "reports" in self._left:
             named = [
                 id_ for _, record in fetched for id_ in getattr(record, REPORTS_OF, None) or ()
             ]
             if name == "statements":
                 self._named += named
-            if "reports" in self._left and writer.about.since is None:
+            if writer.about.since is None:
                 self._name_reports(named)
-        read = answer(
-            writer, self._templates, name, fetched, self._stands[name], self._counts[name]
-        )
+        stands, counts = self._stands[name], self._counts[name]
+        read = commit_answers(writer, name, fetched, stands, counts, self._templates)
         ids = {id_ for id_, _ in fetched}
         self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
@@ -427,24 +429,23 @@ class Contents:
         new = pl.DataFrame({"id": named[places_in(stands["id"].to_numpy(), named) < 0]})
         if new.is_empty():
             return
-        self._writer.name("reports", new, NAMED)
+        self._writer.append_ids("reports", new, NAMED)
         self._stands["reports"] = pl.concat([stands, new], how="diagonal").sort("id")
         self._left["reports"] = np.union1d(self._left["reports"], new["id"].to_numpy())
 
     def _wanted(self, name: str) -> Ints:
-        """Return what is left of a collection, as far as it is wanted, ascending."""
+        """Return what is left of a collection, as far as it is wanted, the highest first."""
         if name != "reports" or self._writer.only is None:
-            return self._left[name]
-        return self._among(name, self._owned(name, self._writer.only).to_numpy())[::-1]
+            return self._left[name][::-1]
+        return self._left_of(name, list(OWNED))
+
+    def _left_of(self, name: str, owners: Sequence[str]) -> Ints:
+        """Return what is left of the reports that some collections name, the highest first."""
+        return self._among(name, self._ids_in(owners, REPORTS_OF).to_numpy())
 
     def _among(self, name: str, ids: Ints) -> Ints:
         """Return which of some ids are left, the highest first."""
         return np.intersect1d(self._left[name], ids)[::-1]
-
-    def _owned(self, name: str, units: pl.Series) -> pl.Series:
-        if name == "reports":
-            return self._ids_in(list(OWNED), REPORTS_OF)
-        return self._ids_in(["units"], OWNED[name], of_ids("id", units))
 
     def _ids_in(self, names: Sequence[str], column: str, where: pl.Expr | None = None) -> pl.Series:
         folder = self._writer.folder

@@ -152,8 +152,8 @@ class Log:
 
     @property
     def last(self) -> float:
-        """The greatest version in the newest commit loaded, 0 without any."""
-        return max((entry.last for entry in self.entries()), default=0)
+        """The greatest version that the newest commit loaded states, 0 without any."""
+        return max((entry.last for entry in self.entries() if entry.last < math.inf), default=0)
 
     def entries(self) -> tuple[Entry, ...]:
         """Return what the newest commit loaded says of each data file."""

@@ -24,8 +24,8 @@ from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.log import CURE, Log, UnreadableError
 from finstat_kit.mirror.runs import About, Run
-from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, see_whole
-from finstat_kit.mirror.sync import Sync, checked
+from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, see_own, shortfall
+from finstat_kit.mirror.sync import Sync, check_only
 from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.protocol import wire
 
@@ -107,12 +107,12 @@ class Mirror(LocalRegister):
         super().__init__(path)
         self.lang = self._language(lang)
         if (known := self._folder.known) is None:
-            checked(self._only, (), self._contents, chosen=False, begun=False)
+            check_only(self._only, (), self._contents, chosen=False)
             return
         about, history = known
         if history.done:
             former, some = history.contents, history.done[-1].only is not None
-            checked(self._only, former, self._contents, chosen=some, begun=bool(former))
+            check_only(self._only, former, self._contents, chosen=some)
         if self._first and about.first != self._first:
             raise UsageError(
                 f": the mirror at {self._given} was created with {str(about.first)!r}",
@@ -506,10 +506,13 @@ def _verified_log(
     counted = run.rows.get(name, 0) if run else 0
     try:
         log.reopen()
-        see_whole(log, run, about)
+        see_own(log, about)
     except MirrorError as error:
-        lost = counted - log.rows if log.rows < counted else max(log.rows, 1)
-        yield name, max(counted, log.rows, 1), lost, str(error)
+        rows = max(counted, log.rows, 1)
+        yield name, rows, rows, str(error)
+        return
+    if short := shortfall(log, run):
+        yield name, counted, max(counted - log.rows, 1), f"it is lost: {short}; {CURE}"
     damaged = {
         entry.path: str(what) if isinstance(what, UnreadableError) else f"{what}; {CURE}"
         for entry, what in log.damage()

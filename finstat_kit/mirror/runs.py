@@ -19,6 +19,7 @@ import polars as pl
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
 from finstat_kit.errors import Either, MirrorError, UsageError
+from finstat_kit.mirror.log import UnreadableError
 from finstat_kit.protocol.wire import BEGINNING
 
 FORMAT: Final = 7
@@ -101,21 +102,24 @@ def parsed_about(text: str | None, path: Path) -> About:
     """Return what the description of a table says.
 
     Raises:
-        MirrorError: It is damaged, or of another format.
+        MirrorError: It is damaged.
+        UnreadableError: It is of another format.
     """
     try:
-        said = json.loads(text or "")
-        number = said.pop("format")
+        values = json.loads(text or "")
+        number = values.pop("format")
         if type(number) is int and number == FORMAT:
-            return About(**{**said, "first": date.fromisoformat(said["first"])})
+            return About(**{**values, "first": date.fromisoformat(values["first"])})
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise MirrorError(
             f"{path} is not described as a table of a mirror; remove it: sync(full=True) then "
             "fetches it anew"
         ) from error
-    raise MirrorError(
-        f"{path} is of format {number}, and this version of finstat_kit knows {FORMAT}: "
-        "pip install --upgrade finstat-kit, or sync into another folder"
+    is_older = type(number) is int and number < FORMAT
+    raise UnreadableError(
+        f"{path} is of format {number}, and this version of finstat_kit reads {FORMAT} alone: "
+        + ("" if is_older else "pip install --upgrade finstat-kit, or ")
+        + "sync into another folder"
     )
 
 
@@ -203,6 +207,14 @@ class History:
                     row["only"], reached, counts, least, self.base)
             )  # fmt: skip
         self.done = tuple(completed)
+
+    def used(self, log: str) -> int:
+        """Return the greatest version of a log that the runs name, whether it is there or lost."""
+        versions = [run.reached.get(log, 0) for run in self.done]
+        versions += [int(last) for name, _, last in self.gaps if name == log]
+        if self.open is not None:
+            versions.append(self.open.reached.get(log, 0))
+        return max(versions, default=0)
 
     def complete(self, path: Path, day: date | None = None) -> Run:
         """Return the newest run that is done, by a day.

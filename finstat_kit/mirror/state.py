@@ -256,7 +256,7 @@ class State:
 
     def scan(self, name: str) -> pl.LazyFrame:
         """Return the rows of a log that count."""
-        return self._all(name).filter(pl.col("version") <= self.run.reached.get(name, 0))
+        return self._all(name).filter(pl.col("version") <= self._upto(name))
 
     def standing(self, name: str) -> pl.DataFrame:
         """Return `_STANDING` of each id that the log of a collection names.
@@ -436,18 +436,17 @@ class _Rows(NamedTuple):
 
 def shortfall(log: Log, run: Run | None) -> str:
     """Return what a log lacks of what a run counts, empty for nothing."""
-    rows, reached = (
-        (0, 0)
-        if run is None
-        else (run.rows.get(log.path.name, 0), run.reached.get(log.path.name, 0))
-    )
+    if run is None:
+        return ""
+    rows = run.rows.get(log.path.name, 0)
     if log.rows < rows:
         return f"{log.rows:,} of {rows:,} rows are there"
-    return "an older copy of it is there" if log.last < reached else ""
+    is_older = log.last < run.reached.get(log.path.name, 0)
+    return "an older copy of it is there" if is_older else ""
 
 
 def see_whole(log: Log, run: Run | None, about: About | None) -> None:
-    """See that a log is as far as a run counts, and of the mirror that the runs are of.
+    """See that a log is of the mirror that the runs are of, and as far as a run counts.
 
     Args:
         log: The log.
@@ -457,11 +456,20 @@ def see_whole(log: Log, run: Run | None, about: About | None) -> None:
     Raises:
         MirrorError: It is not, or its description is damaged.
     """
+    see_own(log, about)
+    if short := shortfall(log, run):
+        raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
+
+
+def see_own(log: Log, about: About | None) -> None:
+    """See that a log is of the mirror that the runs are of; of any where these are lost.
+
+    Raises:
+        MirrorError: It is not, or its description is damaged.
+    """
     described = None if log.about is None else parsed_about(log.about, log.path)
     if about is not None and described not in (None, about):
         raise foreign(log)
-    if short := shortfall(log, run):
-        raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
 
 
 def foreign(log: Log) -> MirrorError:
@@ -520,12 +528,10 @@ class Losses(NamedTuple):
     """What is lost or damaged of a mirror.
 
     Attributes:
-        history: The runs; none where they are lost.
         logs: Each with its damaged files, none for a log that is lost as a whole.
         gaps: Name of a log, first and last version that was in what is lost of it.
     """
 
-    history: History
     logs: list[tuple[Log, list[str]]]
     gaps: list[tuple[str, int, int]]
 
@@ -538,10 +544,14 @@ class Writer:
         about: What the mirror is of.
         losses: What is dropped when the run begins.
         kept: The collections whose records are kept.
-        only: The units whose contents alone are kept; None for all.
+        only: The units whose contents alone are kept, ascending; None for all.
         today: Returns the register's day.
 
     Attributes:
+        folder: As given.
+        about: As given.
+        kept: As given.
+        only: As given.
         run: The run, once it is begun.
         base: The version of each log before the run.
     """
@@ -559,25 +569,32 @@ class Writer:
         today: Callable[[], date],
     ) -> None:
         self.folder, self.about, self.kept, self.only = folder, about, kept, only
-        self._first_history, self._lost, self._gaps = losses
-        self.today = today
+        self._lost, self._gaps = losses.logs, losses.gaps
+        self._today = today
         self._is_begun = self._is_shown = False
-        self._versions = {}
-        gaps = [*self._first_history.gaps, *self._gaps]
-        for name, log in folder.logs.items():
-            used = [log.last, *(last for gap, _, last in gaps if gap == name)]
-            used += [run.reached.get(name, 0) for run in self._first_history.done]
-            self._versions[name] = int(max(used))
+        history = self.history
+        self._versions = {
+            name: max(
+                int(log.last), history.used(name), *(n for gap, _, n in self._gaps if gap == name)
+            )
+            for name, log in folder.logs.items()
+        }
         self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
+
+    @property
+    def today(self) -> date:
+        """The register's day."""
+        return self._today()
 
     @property
     def history(self) -> History:
         """The runs as committed."""
-        return self.folder.history() if self.folder.runs.refresh() else self._first_history
+        runs = self.folder.runs
+        return self.folder.history() if runs.refresh() else History(pl.DataFrame(schema=RUNS))
 
     def begin(self, *, full: bool) -> bool:
         """Resume the run that was cut off, or begin the next one; return whether it is resumed."""
-        history, today = self.history, self.today()
+        history, today = self.history, self.today
         cut = history.open
         self.base = dict(self._versions)
         self._is_begun = False
@@ -643,9 +660,9 @@ class Writer:
         self._note(DONE, self.folder.reached())
         self._is_shown = True
 
-    def name(self, name: str, ids: pl.DataFrame, kind: str) -> None:
-        """Write down that a list, or a record, names ids of a collection."""
-        self.append(name, rows_of(name, ids, kind, self.next(name), self.today()))
+    def append_ids(self, name: str, ids: pl.DataFrame, kind: str) -> None:
+        """Commit rows of a log that say of ids that they are listed, named or missing."""
+        self.append(name, rows_of(name, ids, kind, self.next(name), self.today))
 
     def standing(self, name: str) -> pl.DataFrame:
         """Return what the log of a collection says of each id, with the digests of contents."""
@@ -680,7 +697,7 @@ class Writer:
         runs = self.folder.runs
         number = max(self.history.version, self.folder.noted()) + 1
         row = row_of(
-            kind, number, self.run, self.today(), reached, self.kept,
+            kind, number, self.run, self.today, reached, self.kept,
             None if self.only is None else len(self.only), lost,
             self._least() if kind == DONE else {},
         )  # fmt: skip

@@ -32,15 +32,16 @@ from finstat_kit.errors import (
 )
 from finstat_kit.mirror.cells import STORED, joined
 from finstat_kit.mirror.fetch import (
+    BATCH_OF_CONTENTS,
     Budget,
     Contents,
     Fetched,
     Fetcher,
     OutOfTimeError,
     Templates,
-    answer,
+    commit_answers,
 )
-from finstat_kit.mirror.log import BROKEN, UnreadableError
+from finstat_kit.mirror.log import BROKEN, CURE, UnreadableError
 from finstat_kit.mirror.runs import About, History, parsed_about
 from finstat_kit.mirror.state import (
     CODELISTS,
@@ -70,7 +71,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.requests import Request
 
-log = logging.getLogger("finstat_kit")
+logger = logging.getLogger("finstat_kit")
 
 REPORT: Final = pl.Schema(
     {
@@ -84,9 +85,8 @@ REPORT: Final = pl.Schema(
         "seconds": pl.Float64(),
     }
 )
-_UNITS: Final = 10_000  # records per commit
-_REPORTS: Final = 2_000  # that are looked at together
-_NAMED: Final = 200_000  # ids per commit
+_UNITS_PER_COMMIT: Final = 10_000
+_IDS_PER_COMMIT: Final = 200_000
 _MOST_MISSING: Final = 0.01  # of a list
 # A codelist of ten entries; only the header of its reply is read.
 _SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", lambda body: None)
@@ -127,11 +127,11 @@ class Sync:
         self._max_missing = max_missing
         self._progress = progress
         self._report: list[dict[str, object]] = []
+        self._writer: Writer
 
     def go(self, *, full: bool) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
         self._writer = self._opened(full=full)
-        self._templates = Templates(self._register, self._writer)
         with contextlib.suppress(OutOfTimeError):
             while True:
                 resumed = self._writer.begin(full=full)
@@ -162,48 +162,46 @@ class Sync:
             MirrorError: Something is lost or damaged, and the sync is not full.
             UsageError: The copy is of another register.
         """
-        history = None
-        described = []
+        runs, about_of_runs, history = self._folder.runs, None, None
         if self._folder.is_begun:
             try:
-                described, history = [self._folder.begun()], self._folder.history()
+                about_of_runs, history = self._folder.begun(), self._folder.history()
             except MirrorError as error:
                 if not full or isinstance(error, UnreadableError):
                     raise
-        about = self._agreed(described)
-        if history is not None and described != [about]:  # the runs came from elsewhere
+        about = self._agreed(about_of_runs)
+        if history is not None and about_of_runs != about:  # the runs came from elsewhere
             if not full:
-                raise foreign(self._folder.runs)
+                raise foreign(runs)
             history = None
+        is_lost = history is None
         if history is None:
-            shutil.rmtree(self._folder.runs.path, ignore_errors=True)
-            self._folder.runs.reopen()
-            history = History(pl.DataFrame(schema=self._folder.runs.schema))
+            history = History(pl.DataFrame(schema=runs.schema))
         losses = losses_of(self._folder, about, history, full=full)
-        kept, only = self._chosen(losses)
+        kept, only = self._chosen(losses, history)
+        if is_lost:
+            shutil.rmtree(runs.path, ignore_errors=True)
+            runs.reopen()
         return Writer(self._folder, about, losses, kept, only, lambda: self._register.today)
 
-    def _agreed(self, described: Sequence[About]) -> About:
+    def _agreed(self, about_of_runs: About | None) -> About:
         """Return what the mirror is of, by one request.
-
-        Args:
-            described: By its runs.
 
         Raises:
             UsageError: It is of another register, or an extract.
-            MirrorError: A table cannot be read.
+            MirrorError: A log cannot be read.
             RegisterError: The register does not reply.
         """
-        descriptions = list(described)
-        for table in self._logs.values():
+        descriptions = [] if about_of_runs is None else [about_of_runs]
+        for log in self._logs.values():
             try:
-                if table.refresh() is not None:
-                    descriptions.append(parsed_about(table.about, table.path))
+                if log.refresh() is not None:
+                    descriptions.append(parsed_about(log.about, log.path))
             except UnreadableError:
                 raise
             except MirrorError:
                 continue
-        # What most tables say counts: any one may have come from elsewhere.
+        # What most logs say counts: any one may have come from elsewhere.
         about = max(descriptions, key=descriptions.count, default=None)
         register, session = self._register, self._register._session
         if about is not None and about.extract is not None:
@@ -229,18 +227,18 @@ class Sync:
             cure="give its register or another folder",
         )
 
-    def _chosen(self, losses: Losses) -> tuple[tuple[str, ...], pl.Series | None]:
+    def _chosen(self, losses: Losses, history: History) -> tuple[tuple[str, ...], pl.Series | None]:
         """Return the collections whose records are kept, and of which units; None for all.
 
         Raises:
             UsageError: There are contents of all units already.
             MirrorError: Which units were chosen is lost.
         """
-        history, only = losses.history, self._logs["only"]
+        only = self._logs["only"]
         held = tuple(name for name in CONTENTS if self._logs[name].path.is_dir())
         kept_before = history.contents if history.version else self._with_records(held)
         units = pl.Series("id", [], dtype=pl.Int64)
-        is_lost = any(table is only for table, _ in losses.logs)
+        is_lost = any(log is only for log, _ in losses.logs)
         if not is_lost:
             with legible(self._folder.path):
                 units = self._folder.scan(only).select("id").collect()["id"]
@@ -251,9 +249,8 @@ class Sync:
                 f"fk.Mirror({str(self._folder.path)!r}, only=units).sync(full=True) writes it "
                 "anew, with the units then given"
             )
-        checked(self._only, kept_before, self._given, chosen=is_chosen, begun=bool(kept_before))
+        check_only(self._only, kept_before, self._given, chosen=is_chosen)
         given = units.clear() if self._only is None else self._only
-        self._new = given.filter(~given.is_in(units.implode()))
         kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
         return kept, pl.concat([units, given]).unique().sort() if is_chosen or len(given) else None
 
@@ -325,12 +322,12 @@ class Sync:
             before = int((places_in(known_ids, batch.to_numpy()) >= 0).sum())
             counts["new"] += len(batch) - before
             counts["changed"] += before
-            self._writer.name(name, batch.to_frame("id"), LISTED)
+            self._writer.append_ids(name, batch.to_frame("id"), LISTED)
 
         for some in self._pages(name):
             self._budget.check()
             ids.append(some.filter(~is_among(some, listed_before["id"])))
-            if sum(map(len, ids)) >= _NAMED:
+            if sum(map(len, ids)) >= _IDS_PER_COMMIT:
                 commit()
         ids[:] = [some for some in ids if len(some)]
         commit()
@@ -354,7 +351,7 @@ class Sync:
         unread = set(waiting["id"])
         answered = stands.filter(pl.col("answered") > base)["id"].to_numpy()  # by this run already
         waiting_ids = waiting["id"].to_numpy()
-        retried = waiting_ids[places_in(answered, waiting_ids) < 0].tolist()
+        retried = waiting_ids[places_in(answered, waiting_ids) < 0]
         fetcher = Fetcher(register, KINDS["units"], self._budget)
         query = walk.query_of(register._session, "units", since, 0)
 
@@ -363,7 +360,7 @@ class Sync:
             return None if count is None else len(retried) + count - len(answered)
 
         def commit(fetched: list[Fetched]) -> None:
-            answer(self._writer, self._templates, "units", fetched, stands, counts)
+            commit_answers(self._writer, "units", fetched, stands, counts)
             for id_, record in fetched:
                 (unread.add if isinstance(record, str) else unread.discard)(id_)
             counts["unreadable"] = len(unread)
@@ -371,12 +368,12 @@ class Sync:
         with bar(
             "records", total, remote=register._session.remote, progress=self._progress
         ) as advance:
-            for batch in fetcher.batches(retried, _UNITS):
-                fetcher.fetch(batch, advance, commit, moves=False)
+            for ids_of_batch in fetcher.batches(retried, _UNITS_PER_COMMIT):
+                fetcher.fetch(ids_of_batch.tolist(), advance, commit, moves=False)
             for page in collection.pages(changed_since=since):
                 left = page["id"].filter(places_in(answered, page["id"].to_numpy()) < 0)
-                ids = [id_ for id_ in left.to_list() if id_ not in retried]
-                for batch in fetcher.batches(ids, _UNITS):
+                ids = left.filter(places_in(retried, left.to_numpy()) < 0).to_list()
+                for batch in fetcher.batches(ids, _UNITS_PER_COMMIT):
                     fetcher.fetch(batch, advance, commit, moves=True)
             commit(fetcher.given_up())
 
@@ -405,7 +402,7 @@ class Sync:
             )
         if len(missing_ids):
             rows = pl.DataFrame({"id": missing_ids}).with_columns(gone=pl.lit(MISSING))
-            self._writer.name(name, rows, MISSING)
+            self._writer.append_ids(name, rows, MISSING)
             counts["gone"] += len(missing_ids)
 
     def _codelists(self, counts: dict[str, int]) -> None:
@@ -420,10 +417,10 @@ class Sync:
             except ProtocolError as error:
                 if before is None:
                     raise
-                log.warning("the codelist %s cannot be read: %s", name, error)
+                logger.warning("the codelist %s cannot be read: %s", name, error)
                 entries = before.clear()
             if before is not None and entries.is_empty():
-                log.warning("the codelist %s has no entries; the former one is kept", name)
+                logger.warning("the codelist %s has no entries; the former one is kept", name)
                 counts["unreadable"] += 1
                 continue
             if "parent_code" not in entries.columns:
@@ -440,9 +437,14 @@ class Sync:
 
     def _name_units(self) -> None:
         """Write the units down whose contents are kept, where not those of all are."""
-        rows = {"version": self._writer.next("only"), "id": self._new}
-        self._writer.append("only", pl.DataFrame(rows, schema=ONLY))
-        self._new = self._new.clear()
+        only = self._writer.only
+        if only is None:
+            return
+        with legible(self._folder.path):
+            named = self._folder.scan(self._logs["only"]).select("id").collect()["id"]
+        new = only.filter(~only.is_in(named.implode()))
+        rows = pl.DataFrame({"version": self._writer.next("only"), "id": new}, schema=ONLY)
+        self._writer.append("only", rows)
 
     # Records
 
@@ -450,7 +452,8 @@ class Sync:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
         writer.go_on()
-        contents = Contents(self._register, writer, self._templates, self._budget, self._progress)
+        templates = Templates(self._register, writer)
+        contents = Contents(self._register, writer, templates, self._budget, self._progress)
         try:
             with contextlib.suppress(OutOfTimeError):
                 contents.fetch()
@@ -480,73 +483,77 @@ def losses_of(folder: Folder, about: About, history: History, *, full: bool) -> 
     Raises:
         MirrorError: Something is lost or damaged, and the sync is not full.
     """
-    losses = Losses(history, [], [])
-    done = history.done
+    losses = Losses([], [])
     # What a run counts that was done before a loss is no measure of what is there.
-    run = done[-1] if done and not (history.open and history.open.lost) else None
-    for name, table in folder.logs.items():
-        reached = run.reached.get(name, 0) if run else 0
+    is_healing = history.open is not None and history.open.lost
+    measure = history.done[-1] if history.done and not is_healing else None
+    for name, log in folder.logs.items():
+        used = history.used(name)
         try:
-            table.reopen()
-            see_whole(table, run, about)
-            if name == "cells" and table.about is None:
-                _see_no_cells_lost(folder, losses)
+            log.reopen()
+            see_whole(log, measure, about)
+            if log.about is None and used > _lost_before(history, name):
+                raise MirrorError(f"{log.path} is lost; {CURE}")
+            if log.about is None and name == "cells":
+                _see_no_cells_lost(folder, history, losses)
             if not full:
-                folder.scan(table)
+                folder.scan(log)
         except MirrorError as error:
             if not full or isinstance(error, UnreadableError):
                 raise
             # The cells of records that no run counts are lost too.
-            logs = [table, folder.logs["reports"]] if name == "cells" else [table]
-            losses.gaps.append((name, 0, int(max(reached, *(log.last for log in logs)))))
-            losses.logs.append((table, []))
+            logs = [log, folder.logs["reports"]] if name == "cells" else [log]
+            losses.gaps.append((name, 0, int(max(used, *(each.last for each in logs)))))
+            losses.logs.append((log, []))
+            continue
+        if not full:
             continue
         damaged = []
-        for entry, what in table.damage() if full else ():
-            if isinstance(what, UnreadableError):
-                raise what
+        for entry, damage in log.damage():
+            if isinstance(damage, UnreadableError):
+                raise damage
             damaged.append(entry.path)
-            last = int(entry.last) if entry.last < math.inf else reached
+            last = int(entry.last) if entry.last < math.inf else used
             losses.gaps.append((name, int(entry.first), last))
         if damaged:
-            losses.logs.append((table, damaged))
+            losses.logs.append((log, damaged))
     return losses
 
 
-def _see_no_cells_lost(folder: Folder, losses: Losses) -> None:
+def _lost_before(history: History, name: str) -> int:
+    """Return up to which version all rows of a log are known to be lost."""
+    lasts = [int(last) for log, first, last in history.gaps if log == name and not first]
+    return max(lasts, default=0)
+
+
+def _see_no_cells_lost(folder: Folder, history: History, losses: Losses) -> None:
     """See that no report that is kept has cells; whether any run counts it does not matter.
 
     Raises:
         MirrorError: Some have, or the reports are lost too.
     """
     with legible(folder.path):
-        rows = folder.rows("reports", [*losses.history.gaps, *losses.gaps])
+        rows = folder.rows("reports", [*history.gaps, *losses.gaps])
         records = rows.filter(pl.col("kind") == RECORD).select("id", "version", LENGTHS, TEXTS)
-        for some in records.collect().iter_slices(_REPORTS):
+        for some in records.collect().iter_slices(BATCH_OF_CONTENTS):
             joined(some, pl.DataFrame(schema=STORED))
 
 
-def checked(
-    only: pl.Series | None,
-    former: Sequence[str],
-    given: Sequence[str],
-    *,
-    chosen: bool,
-    begun: bool,
+def check_only(
+    only: pl.Series | None, kept_before: Sequence[str], given: Sequence[str], *, chosen: bool
 ) -> None:
     """See that the contents of some units alone can be kept.
 
     Args:
         only: Ids of the units, None where none were given.
-        former: The collections that are kept.
+        kept_before: The collections that are kept.
         given: The collections to keep beside them.
         chosen: Whether contents of some units alone are kept already.
-        begun: Whether any are.
 
     Raises:
         UsageError: They cannot.
     """
-    kept = {*former, *given}
+    kept = {*kept_before, *given}
     if only is not None and only.is_empty():
         raise UsageError(
             ": there is no unit in it",
@@ -557,9 +564,9 @@ def checked(
         raise UsageError(
             "is for the contents of units", argument="only", cure="give contents=True too"
         )
-    if only is not None and begun and not chosen:
+    if only is not None and kept_before and not chosen:
         raise UsageError(
-            f": this mirror keeps {list(former)} of all units already, and what was once kept "
+            f": this mirror keeps {list(kept_before)} of all units already, and what was once kept "
             "stays so",
             argument="only",
             cure="leave only= out, or give another folder",

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.financials.assemble import with_own_items
-from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step
+from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step, contents
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
@@ -198,6 +198,20 @@ def test_a_lost_or_damaged_list_of_units(
     assert requested(register) == owned(register.sample, units[:3])
     assert_figures(mirror, register, units[:3])
     assert set(mirror.verify()["meaning"]) == {""}
+
+
+@pytest.mark.slow
+def test_a_refused_sync_drops_no_history(mirror: fk.Mirror, register: Watched) -> None:
+    """Damaged runs stay on disk until a sync can make them good."""
+    for name in ("runs", "only"):
+        file = next((mirror.path / name).glob("*.parquet"))
+        file.write_bytes(file.read_bytes()[:-1] + b" ")
+    before = contents(mirror.path)
+
+    with pytest.raises(MirrorError, match=r"only=units\).sync\(full=True\)"):
+        fk.Mirror(mirror.path, register=register).sync(full=True)
+
+    assert contents(mirror.path) == before
 
 
 @pytest.mark.slow

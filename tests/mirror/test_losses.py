@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -19,7 +20,8 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
-from tests.support.kills import KILLED, run
+from tests.support.harm import flipped
+from tests.support.kills import KILLED, killed_after, run
 from tests.support.mirrors import (
     LISTS,
     assert_contents_in_step,
@@ -485,3 +487,49 @@ def test_reports_without_a_filled_cell_miss_none(tmp_path: Path) -> None:
     for full in (False, True):
         report = fk.Mirror(mirror.path, register=register).sync(full=full)
         assert report["changed"].sum() == 0
+
+
+@pytest.mark.parametrize("earlier_full", [True, *slow(False)])
+@pytest.mark.parametrize(("name", "first"), [("statements", "units"), ("units", "statements")])
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_second_loss_while_one_is_made_good(
+    tmp_path: Path, name: str, first: str, *, is_deleted: bool, earlier_full: bool
+) -> None:
+    """Nothing counts the rows of the second any more; former days must not be empty for it."""
+    register = Watched(fk.sample(10), page_size=5)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync(full=earlier_full)
+    listed = {mirror.today: [getattr(mirror, name).ids() for name in LISTS]}
+    for full in (earlier_full, False):
+        next_day(register)
+        register.sample.touch(register.sample.units.ids(limit=3))
+        mirror.sync(full=full)
+        listed[mirror.today] = [getattr(mirror, name).ids() for name in LISTS]
+    flipped(0.5)(min((mirror.path / "cells").glob("*.parquet")))
+    with killed_after("units"):
+        fk.Mirror(mirror.path, register=register).sync(full=True)
+    if is_deleted:
+        shutil.rmtree(mirror.path / name)
+    else:
+        shutil.rmtree(mirror.path / name / "_delta_log")
+        (mirror.path / name / "_delta_log").mkdir()
+        (mirror.path / name / "_delta_log" / f"{0:020}.json").write_text("{", encoding="utf-8")
+    with killed_after(first):
+        fk.Mirror(mirror.path, register=register).sync(full=True)
+
+    healed = fk.Mirror(mirror.path, register=register)
+    healed.sync()
+
+    assert_in_step(healed, register.sample)
+    assert_contents_in_step(healed, register.sample)
+    assert healed.holdings()["lacking"].sum() == 0
+    assert healed.verify()["damaged"].sum() == 0
+    register.asked.clear()
+    healed.sync()
+    of_units = f"{RECORD}?id="  # those of the window are requested again
+    assert all(of_units in target for target in register.asked if "?id=" in target)
+    for day, ids in listed.items():
+        with contextlib.suppress(UsageError):  # a day that lost something may be refused
+            frozen = healed.as_of(day)
+            for name_of_list, ids_of_day in zip(LISTS, ids, strict=True):
+                assert_frame_equal(getattr(frozen, name_of_list).ids(), ids_of_day)

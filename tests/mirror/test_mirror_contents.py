@@ -31,7 +31,7 @@ from tests.support.mirrors import (
     logs_looked_at,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import FIRST, day_of_filings, next_day
+from tests.support.syncs import FIRST, day_of_filings, next_day, well
 from tests.support.wire import get
 
 WITH_CONTENTS = True
@@ -119,6 +119,38 @@ def test_the_report_has_every_request(tmp_path: Path) -> None:
     assert report["requests"].sum() == len(records(register)) + len(of_templates)
     assert (report["requests"] >= report["new"]).all()
     assert report["new"].min() > 0  # type: ignore[operator]
+
+
+def test_a_report_of_a_resumed_sync_has_one_window(tmp_path: Path) -> None:
+    """Records that an earlier sync of the day left are in the window of the lists beside them."""
+    register = Watched(fk.sample(5))
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    statement = RECORDS["statements"]
+    register.instead = lambda path, query: Reply(500, {}, b"") if path == statement else None
+    with pytest.raises(fk.RegisterError):
+        mirror.sync()
+    well(register)
+
+    report = mirror.sync().filter(pl.col("list") != "codelists")
+
+    assert report["window"].n_unique() == 1
+    assert report.filter(list="statements records")["new"].item() > 0
+
+
+def test_a_budget_that_ends_within_reports_counts_no_request_twice(tmp_path: Path) -> None:
+    """The reports of a batch of statements are fetched within it."""
+    register = Watched(fk.sample(10), page_size=50, rate=0.2)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=register)
+    ends = 0
+    for budget in (1_700, 150, 150, 150):
+        register.asked.clear()
+
+        report = mirror.sync(budget=budget).filter(pl.col("list").str.ends_with(" records"))
+
+        of_templates = sum(target.startswith("/api/sablona?") for target in register.asked)
+        assert report["requests"].sum() == len(records(register)) + of_templates
+        ends += report.filter(list="reports records")["new"].item() > 0
+    assert ends > 1
 
 
 @pytest.mark.slow

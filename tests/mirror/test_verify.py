@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 
 import deltalake
 import polars as pl
@@ -121,3 +123,18 @@ def test_verify_runs_beside_a_sync_of_the_same_object(mirror: fk.Mirror, registe
     assert looks.result() > 0
     assert versions == sorted(set(versions))
     assert_in_step(fk.Mirror(mirror.path), register.sample)
+
+
+def test_a_table_of_another_mirror_is_wrong_as_a_whole(tmp_path: Path, mirror: fk.Mirror) -> None:
+    """None of its rows is right, whether it has fewer or more than the runs count."""
+    other = fk.Mirror(tmp_path / "other", register=fk.sample(30))
+    other.sync()
+    shutil.rmtree(mirror.path / "units")
+    shutil.copytree(other.path / "units", mirror.path / "units")
+
+    units = fk.Mirror(mirror.path).verify().filter(pl.col("file").str.starts_with("units"))
+
+    assert units["file"].to_list() == ["units"]
+    assert units["damaged"].to_list() == units["rows"].to_list()
+    assert units["rows"].item() > 30
+    assert "another mirror" in units["meaning"].item()

@@ -100,8 +100,8 @@ _SIZES: Final = (
         "size by law",
         '`by="size_by_law"`',
         "micro, small or large by the thresholds of the Accounting Act, applied to the figures of "
-        "each year, of businesses alone ([thresholds](../howto/findings.md#groups)); not the legal group, which changes "
-        "only after two years in a row",
+        "each year, of businesses alone ([thresholds](../howto/findings.md#groups)); not the legal "
+        "group, which changes only after two years in a row",
     ],
     [
         "employees",

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
+
+import polars as pl
+
+from finstat_kit.mirror.log import Log
+from tests.support.syncs import Crash
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,3 +58,18 @@ def run(script: str, *arguments: object) -> int:
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in seen.stderr, seen.stderr
     return seen.returncode
+
+
+@contextlib.contextmanager
+def killed_after(name: str) -> Iterator[None]:
+    """End what runs in the block after its first commit to a log."""
+    append = Log.append
+
+    def append_once(log: Log, rows: pl.DataFrame, about: str) -> None:
+        append(log, rows, about)
+        if log.path.name == name:
+            raise Crash
+
+    with contextlib.suppress(Crash), mock.patch.object(Log, "append", append_once):
+        yield
+        raise AssertionError(f"nothing was committed to {name}")
