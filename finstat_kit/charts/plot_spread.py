@@ -447,20 +447,17 @@ def _draw_upright_line(
 def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
     """Write the numbers on the axis that have room beside each other in a part of its width."""
     low, high = ax.get_xlim()
-    of_text: dict[str, list[float]] = {}
     places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
-    for x in sorted(float(x) for x in places if low <= x <= high):
-        of_text.setdefault(figures.tick(item, x, lang), []).append(x)
-    # A text that several ticks would have, in a narrow range, is that of the roundest.
-    ticks = [min(several, key=lambda x: len(f"{x:g}".rstrip("0"))) for several in of_text.values()]
+    ticks = sorted(float(x) for x in places if low <= x <= high)
+    more = figures.more_decimals(item, ticks, lang)
     fitting_ticks: list[float] = []
     end = -math.inf  # inches, of the last number that is written
     for x in ticks:
         middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
-        half = drawing.breadth(figures.tick(item, x, lang), TEXT_SIZE) / 2
+        half = drawing.breadth(figures.tick(item, x, lang, more), TEXT_SIZE) / 2
         if middle - half > end + 0.1:
             fitting_ticks.append(x)
             end = middle + half
     ax.set_xticks(fitting_ticks)
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang, more)))
     ax.minorticks_off()

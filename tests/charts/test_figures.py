@@ -169,16 +169,20 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     assert "m  (n = " in texts["en"]
 
 
-@pytest.mark.parametrize("value", [0.0, 7.0, -3.0, 84_100.0])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "€0"), (7.0, "€7"), (-3.0, "−€3"), (84_100.0, "€84.1k")]
+)
 @pytest.mark.parametrize("by", ["kraj", None])
-def test_numbers_on_an_axis_are_written_once(value: float, by: str, money: pl.DataFrame) -> None:
+def test_numbers_on_an_axis_are_written_once(
+    value: float, text: str, by: str, money: pl.DataFrame
+) -> None:
     """Also where all units have the same, and zero has no sign."""
     same = money.with_columns(sales=pl.lit(value))
 
     ax = fk.plot_spread(same, "sales", by=by, lang="en", register=SAMPLE)  # type: ignore[arg-type]
 
     texts = [label.get_text() for label in ax.get_xticklabels()]
-    assert figures.tick("sales", value, "en") in texts
+    assert text in texts
     assert len(texts) == len(set(texts))
     assert not {"−€0", "-€0"} & set(texts)
 

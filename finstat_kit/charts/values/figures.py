@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -20,9 +22,13 @@ from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import Noun
 
-_NOUGHTS = re.compile(r"(?:[.,]|([.,][0-9]*[1-9]))0+(?![0-9.,])")
+_DECIMAL_SIGN: Final[dict[Lang, str]] = {"sk": ",", "en": "."}
+_NOUGHTS: Final = {
+    lang: re.compile(rf"(?:[{sign}]|([{sign}][0-9]*[1-9]))0+(?![0-9])")
+    for lang, sign in _DECIMAL_SIGN.items()
+}
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
-_MORE: Final = 9  # decimals, at most, that make the values on an axis differ
+_MORE: Final = 15  # decimals, at most, that the values on an axis have besides those of others
 _WORDS: Final = Words("figures")
 
 
@@ -208,22 +214,56 @@ def written(item: str, value: float, lang: Lang, more: int = 0) -> str:
 
 
 class Ticks(Formatter):
-    """Writes the values on an axis, with as many decimals as make them differ."""
+    """Writes the values on an axis, with as many decimals as they need."""
 
     def __init__(self, item: str, lang: Lang) -> None:
         self._item, self._lang, self._more = item, lang, 0
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Write all values."""
-        for self._more in range(_MORE + 1):
-            written = [self(value) for value in values]
-            if len(set(written)) == len(values):
-                break
-        return written
+        self._more = more_decimals(self._item, values, self._lang)
+        return [self(value) for value in values]
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Write a value as the others are."""
         return tick(self._item, x, self._lang, self._more)
+
+
+def more_decimals(item: str, ticks: Sequence[float], lang: Lang) -> int:
+    """Return how many more decimals `tick` needs to write where the ticks of an axis lie.
+
+    What is written differs from a tick by at most a hundredth of the distance between ticks.
+
+    >>> more_decimals("sales", [10_000, 15_000], "en"), tick("sales", 15_000, "en")
+    (0, '€15k')
+    >>> more_decimals("sales", [10_000, 12_500], "en"), tick("sales", 12_500, "en", 1)
+    (1, '€12.5k')
+    """
+    ordered = sorted(set(ticks))
+    gaps = [after - before for before, after in pairwise(ordered)]
+    # A tick alone has three digits.
+    most = (min(gaps) if gaps else max(map(abs, ordered), default=0) / 10) / 100
+    for more in range(_MORE):
+        if all(_error(tick(item, x, lang, more), x, lang) <= most for x in ordered):
+            return more
+    return _MORE
+
+
+def _error(text: str, value: float, lang: Lang) -> float:
+    r"""Return by how much a written number differs from a value.
+
+    Its unit, such as a thousand or a hundredth, is the power of ten that brings it next to the
+    value.
+
+    >>> _error("€12k", 12_500, "en"), _error("−2,5\xa0mil.\xa0€", -2_500_000, "sk")
+    (500.0, 0.0)
+    """
+    sign = _DECIMAL_SIGN[lang]
+    digits = "".join(letter for letter in text if letter.isdecimal() or letter == sign)
+    number, size = float(digits.strip(sign).replace(sign, ".")), abs(value)
+    if number == 0 or size == 0:
+        return max(number, size)
+    return abs(number * 10.0 ** round(math.log10(size / number)) - size)
 
 
 def tick(item: str, value: float, lang: Lang, more: int = 0) -> str:
@@ -231,8 +271,10 @@ def tick(item: str, value: float, lang: Lang, more: int = 0) -> str:
 
     >>> tick("roa", 0.2, "sk"), tick("sales", 5_000, "en"), tick("current_ratio", 1.5, "en")
     ('20\xa0%', '€5k', '1.5')
+    >>> tick("sales", 2e12, "en")
+    '€2,000bn'
     """
-    return _NOUGHTS.sub(r"\1", written(item, value, lang, more))
+    return _NOUGHTS[lang].sub(r"\1", written(item, value, lang, more))
 
 
 def capitalized(text: str) -> str:

@@ -1,0 +1,108 @@
+"""The numbers on an axis say where its ticks lie."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import polars as pl
+import pytest
+from hypothesis import assume, example, given, strategies as st
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+import finstat_kit as fk
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.values import figures
+from tests.support.pictures import axes, check_legible, laid_out
+
+LANGS: list[Lang] = ["sk", "en"]
+UNITS = {"tis.": 1e3, "mil.": 1e6, "mld.": 1e9, "k": 1e3, "m": 1e6, "bn": 1e9, "%": 0.01}
+
+
+def number(text: str, lang: Lang) -> float:
+    """Read a number back as a reader of the axis does: its sign, digits and unit."""
+    plain = text.replace("\xa0", " ").replace("€", "").replace("−", "-").strip()
+    unit = next((unit for unit in UNITS if plain.endswith(unit)), "")
+    digits = plain.removesuffix(unit).replace(" ", "").replace(",", "." if lang == "sk" else "")
+    return float(digits) * UNITS.get(unit, 1)
+
+
+def check_true(ticks: list[float], texts: list[str], lang: Lang) -> None:
+    """Each text is the number of its tick, to a hundredth of the distance between ticks."""
+    step = min(after - before for before, after in pairwise(sorted(ticks)))
+    assert len(set(texts)) == len(texts)
+    for tick, text in zip(ticks, texts, strict=True):
+        assert number(text, lang) == pytest.approx(tick, rel=1e-12, abs=step / 100)
+
+
+sizes = st.builds(lambda digits, power: digits * 10.0**power, st.floats(1, 10), st.integers(-6, 12))
+starts = st.one_of(st.just(0.0), sizes, sizes.map(lambda size: -size))
+
+
+@example(start=-2_000, size=19_000, ticks=9, item="sales", lang="sk")
+@example(start=0, size=0.0012, ticks=6, item="roa", lang="en")
+@example(start=1e6, size=800, ticks=6, item="sales", lang="en")
+@example(start=0, size=4e12, ticks=6, item="sales", lang="en")
+@given(
+    start=starts,
+    size=sizes,
+    ticks=st.integers(1, 12),
+    item=st.sampled_from(["sales", "roa", "current_ratio"]),
+    lang=st.sampled_from(LANGS),
+)
+def test_ticks_of_any_range_are_true(
+    start: float, size: float, ticks: int, item: str, lang: Lang
+) -> None:
+    """The number read back is that of the tick."""
+    assume(size > abs(start) * 1e-6)
+    places = MaxNLocator(ticks).tick_values(start, start + size).tolist()
+
+    check_true(places, figures.Ticks(item, lang).format_ticks(places), lang)
+
+
+@given(
+    low=st.integers(-3, 6),
+    decades=st.integers(1, 9),
+    item=st.sampled_from(["sales", "roa", "current_ratio"]),
+    lang=st.sampled_from(LANGS),
+)
+def test_ticks_of_decades_are_true(low: int, decades: int, item: str, lang: Lang) -> None:
+    """From parts of a euro to billions."""
+    places = LogLocator(numticks=8).tick_values(10.0**low, 10.0 ** (low + decades)).tolist()
+
+    check_true(places, figures.Ticks(item, lang).format_ticks(places), lang)
+
+
+def shown(ax: Axes) -> tuple[list[float], list[str]]:
+    """Return the ticks that are written below a chart, and their texts."""
+    laid_out(ax)
+    labels = [label for label in ax.get_xticklabels() if label.get_text()]
+    return [float(label.get_position()[0]) for label in labels], [one.get_text() for one in labels]
+
+
+@pytest.mark.parametrize("by", ["kraj", None])
+@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize(
+    ("item", "low", "high"),
+    [
+        ("sales", 0, 15_000),
+        ("sales", 200_000, 1_400_000),
+        ("sales", 0, 14_000_000),
+        ("sales", 1_000_000, 1_000_800),
+        ("roa", 0, 0.0012),
+        ("current_ratio", 1, 1.004),
+    ],
+)
+def test_numbers_below_a_spread_are_true(
+    item: str, low: float, high: float, lang: Lang, by: str | None
+) -> None:
+    """Of amounts, shares and other numbers, also in a narrow range."""
+    values = [low + (high - low) * n / 40 for n in range(41)]
+    frame = pl.DataFrame({"kraj": ["SK010"] * len(values), item: values})
+
+    ax = fk.plot_spread(frame, item, by=by, lang=lang, ax=axes())  # type: ignore[arg-type]
+
+    ticks, texts = shown(ax)
+    assert len(ticks) > 2
+    check_true(ticks, texts, lang)
+    check_legible(ax)
