@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import Final, Literal, NamedTuple
 
 import polars as pl
@@ -142,7 +142,7 @@ def plot_map(
         around.write_title(ax, content.heading, content.units)
         intervals = content.estimate.intervals() if content.estimate else {}
         tile_texts = dict.fromkeys(grid.tiles, tile_text) | {
-            code: f"{content.write(number)}\n{intervals.get(code, '')}".strip()
+            code: f"{content.write(number, scale.more)}\n{intervals.get(code, '')}".strip()
             for code, number in values.items()
         }
         _draw_tiles(ax, grid, values, scale, tile_texts, lang)
@@ -158,7 +158,7 @@ class _Content(NamedTuple):
     heading: str
     measure: str  # the quantity shown
     units: int | str | None  # None if the values are not numbers of units
-    write: Callable[[float], str]
+    write: scales.Write
     missing: tuple[str, str]  # on a tile without a value, and its words in the legend
     differs: bool = False
     estimate: Short | None = None
@@ -193,7 +193,7 @@ def _content_of_units(
         words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
         words["median"] if unit is None else unit,
         figures.number_of(coded, lang),
-        lambda number: figures.written(item, number, lang),
+        lambda number, more: figures.written(item, number, lang, more),
         ("–", "few"),
         notes=values.notes(lang, by),
     )
@@ -225,7 +225,7 @@ def _content_of_summary(
         summary.heading(lang, statistic_name),
         summaries.named(statistic, lang) if unit is None else unit,
         summary.covered(lang),
-        lambda number: summary.write(statistic, number, lang),
+        lambda number, more: summary.write(statistic, number, lang, more),
         ("–", reason),
         notes=summary.notes(lang),
     )
@@ -240,7 +240,7 @@ def _content_of_comparison(
         drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
         counts.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
         counts.both_numbers(frame, compared, lang),
-        lambda number: drawing.signed(int(number), lang),
+        lambda number, _: drawing.signed(int(number), lang),
         _missing(frame),
         differs=True,
         notes=[counts.windows(frame, lang)],
@@ -263,7 +263,7 @@ def _content_of_counts(
         heading,
         short.measure,
         estimate.drawn(lang),
-        short.write,
+        lambda number, _: short.write(number),
         _missing(frame),
         estimate=short,
     )
@@ -383,7 +383,7 @@ def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
         return f": {content.estimate.of_sum(rows)}"
     values = rows["value"]
     if values.count() and (content.units is not None or values.len() == 1):
-        return f": {content.write(float(values.sum()))}"
+        return f": {content.write(float(values.sum()), 0)}"
     return ""
 
 
@@ -421,15 +421,17 @@ def _by_code(table: pl.DataFrame) -> dict[str, float]:
     return dict(zip(present["code"], present["value"], strict=True))
 
 
-def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float], str]:
+def _number_format_of(values: pl.Series, lang: Lang) -> scales.Write:
     """Return the format of the values: whole, or with three significant digits of the median."""
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():
-        return lambda number: number_format.whole(int(number), lang).replace("-", "−")
+        return lambda number, _: number_format.whole(int(number), lang).replace("-", "−")
     middle = present.cast(pl.Float64).abs().filter(present != 0).median()
     size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
     places = min(max(2 - size, 0), 9)
-    return lambda number: number_format.decimal(float(number), lang, places).replace("-", "−")
+    return lambda number, more: number_format.decimal(float(number), lang, places + more).replace(
+        "-", "−"
+    )
 
 
 def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:

@@ -17,6 +17,10 @@ def spread(found: list[list[float]]) -> float:
     return sum((value - fmean(part)) ** 2 for part in found for value in part)
 
 
+def whole(value: float, _: int) -> str:
+    return str(value)
+
+
 @pytest.mark.parametrize("number", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize(
     "values",
@@ -56,7 +60,7 @@ def test_natural_breaks_lose_nothing() -> None:
 
 def test_what_is_alike_has_one_colour() -> None:
     """1,730 and 1,747 are one class, and 6,897 stands apart from 2,071."""
-    scale = classes.by_breaks([6897, 2071, 1747, 1730, 1732, 1525], 4, str)
+    scale = classes.by_breaks([6897, 2071, 1747, 1730, 1732, 1525], 4, whole)
 
     assert scale.colour_of(1730) == scale.colour_of(1747)
     assert scale.colour_of(6897) != scale.colour_of(2071)
@@ -66,7 +70,7 @@ def test_what_is_alike_has_one_colour() -> None:
 @pytest.mark.parametrize("number", [2, 3, 4, 5])
 def test_low_is_pale_and_high_is_dark(number: int) -> None:
     """Of one hue, each class darker than the one below it."""
-    scale = classes.by_breaks(list(range(number)), number, str)
+    scale = classes.by_breaks(list(range(number)), number, whole)
     shades = [drawing.contrast("white", scale.colour_of(value)) for value in range(number)]
 
     assert shades == sorted(set(shades))
@@ -77,14 +81,14 @@ def test_low_is_pale_and_high_is_dark(number: int) -> None:
 
 def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
     """Falls are orange, rises blue, zero neither; the only fall is not deep when it is small."""
-    scale = classes.around_zero([-2, 0, 1, 3, 50, 52, 900], str, "en")
+    scale = classes.around_zero([-2, 0, 1, 3, 50, 52, 900], whole, "en")
 
     assert scale.colour_of(-2) == drawing.ORANGES[0]
     assert scale.colour_of(3) == drawing.BLUES[0]
     assert scale.colour_of(0) == drawing.NO_CHANGE_COLOUR
     assert scale.colour_of(900) == drawing.BLUES[-1]
     assert [text for _, text in scale.entries] == ["-2", "0", "1 to 3", "50 to 52", "900"]
-    assert classes.around_zero([-900, -50, 2], str, "en").colour_of(-900) == drawing.ORANGES[-1]
+    assert classes.around_zero([-900, -50, 2], whole, "en").colour_of(-900) == drawing.ORANGES[-1]
 
 
 def test_bounds_make_equal_classes_of_any_values() -> None:

@@ -151,6 +151,32 @@ def test_legend_gives_the_bounds() -> None:
     assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
 
 
+@pytest.mark.parametrize(
+    ("values", "entries", "tile"),
+    [
+        ([1_211_000, 1_234_000, 1_239_000], ["€1.21m", "€1.23m", "€1.24m"], "€1.21m"),
+        ([12_120, 12_130, -5], ["−€5.00", "€12.12k", "€12.13k"], "€12.12k"),
+        ([1_000, 2_000], ["€1.0k", "€2.0k"], "€1.0k"),
+    ],
+)
+def test_values_of_two_classes_are_not_written_alike(
+    values: list[int], entries: list[str], tile: str
+) -> None:
+    """Those that are close have more decimals, in the legend and on the tiles."""
+    codes = list(tiles.REGIONS)[: len(values)]
+    frame = pl.DataFrame({"kraj": codes, "sales": values}).select(pl.all().repeat_by(5).explode())
+    frame = frame.with_columns(unit_id=pl.int_range(pl.len()))
+
+    ax = fk.plot_map(frame, value="sales", lang="en", ax=axes(8, 3.9))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts[: len(entries)] == entries
+    assert tile in tile_numbers(ax)
+    check_legible(ax)
+
+
 def test_values_that_are_no_numbers_are_missing() -> None:
     """Null, NaN and infinite are no values; all values equal are one class."""
     codes = list(tiles.REGIONS)[:5]

@@ -55,7 +55,7 @@ def test_ticks_of_any_range_are_true(
 ) -> None:
     """The number read back is that of the tick."""
     assume(size > abs(start) * 1e-6)
-    places = MaxNLocator(ticks).tick_values(start, start + size).tolist()
+    places = [float(x) for x in MaxNLocator(ticks).tick_values(start, start + size)]
 
     check_true(places, figures.Ticks(item, lang).format_ticks(places), lang)
 
@@ -68,7 +68,8 @@ def test_ticks_of_any_range_are_true(
 )
 def test_ticks_of_decades_are_true(low: int, decades: int, item: str, lang: Lang) -> None:
     """From parts of a euro to billions."""
-    places = LogLocator(numticks=8).tick_values(10.0**low, 10.0 ** (low + decades)).tolist()
+    ends = 10.0**low, 10.0 ** (low + decades)
+    places = [float(x) for x in LogLocator(numticks=8).tick_values(*ends)]
 
     check_true(places, figures.Ticks(item, lang).format_ticks(places), lang)
 

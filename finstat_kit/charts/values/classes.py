@@ -16,14 +16,25 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.text import numbers as number_format
 
 _MOST_BOUNDS: Final = 8
+_MOST_DECIMALS: Final = 10  # that may tell two classes apart
 _TO: Final[dict[Lang, str]] = {"sk": " až ", "en": " to "}
 
 
+Write = Callable[[float, int], str]  # a value, with so many more decimals than usual
+
+
 class Scale(NamedTuple):
-    """The colour of a value, and the entries of the legend: colour and text of each class."""
+    """The colour of a value, and the entries of the legend: colour and text of each class.
+
+    Attributes:
+        colour_of: The colour of a value.
+        entries: Colour and text of each class.
+        more: The decimals, besides the usual ones, that tell values of different classes apart.
+    """
 
     colour_of: Callable[[float], str]
     entries: list[tuple[str, str]]
+    more: int = 0
 
 
 def bounds(classes: Sequence[float]) -> list[float]:
@@ -43,7 +54,7 @@ def bounds(classes: Sequence[float]) -> list[float]:
     return tops
 
 
-def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str]) -> Scale:
+def by_breaks(values: Sequence[float], number: int, write: Write) -> Scale:
     """Grade values from pale to dark by natural breaks, into at most *number* classes."""
     groups = natural(values, number)
     shades = drawing.graded(drawing.BLUES, len(groups))
@@ -51,7 +62,7 @@ def by_breaks(values: Sequence[float], number: int, write: Callable[[float], str
     return _of_values(values, colour_of.__getitem__, write, " – ")
 
 
-def around_zero(values: Sequence[float], write: Callable[[float], str], lang: Lang) -> Scale:
+def around_zero(values: Sequence[float], write: Write, lang: Lang) -> Scale:
     """Grade decreases and increases alike: equal sizes have equal depth on both sides of zero."""
     sizes = natural([abs(value) for value in values if value], len(drawing.ORANGES))
     depth = {size: n for n, c in enumerate(sizes) for size in c}
@@ -134,15 +145,19 @@ def _colours_around_zero(spans: Sequence[tuple[float, float]]) -> list[str]:
 
 
 def _of_values(
-    values: Sequence[float], colour_of: Callable[[float], str], write: Callable[[float], str],
-    to: str,
-) -> Scale:  # fmt: skip
+    values: Sequence[float], colour_of: Callable[[float], str], write: Write, to: str
+) -> Scale:
     """Return a scale whose legend has the smallest and the largest value of each colour."""
+    classes = [(colour, list(same)) for colour, same in groupby(sorted(values), colour_of)]
+    neighbours = [(below[-1], above[0]) for (_, below), (_, above) in pairwise(classes)]
+    more = next((more for more in range(_MOST_DECIMALS)
+                 if all(write(low, more) != write(high, more) for low, high in neighbours)),
+                0)  # fmt: skip
     entries = []
-    for colour, same in groupby(sorted(values), colour_of):
-        texts = [write(value) for value in same]
-        entries.append((colour, to.join(dict.fromkeys((texts[0], texts[-1])))))
-    return Scale(colour_of, entries)
+    for colour, same in classes:
+        texts = [write(value, more) for value in (same[0], same[-1])]
+        entries.append((colour, to.join(dict.fromkeys(texts))))
+    return Scale(colour_of, entries, more)
 
 
 def _span_text(low: float, high: float, to: str, lang: Lang) -> str:

@@ -97,13 +97,13 @@ class Summary(NamedTuple):
         written = {key: figures.written(self.item, end, lang) for key, end in ends.items()}
         return _WORDS[lang]["limits"].format(**written)
 
-    def write(self, statistic: str, number: float, lang: Lang) -> str:
-        """Write a number of a statistic."""
+    def write(self, statistic: str, number: float, lang: Lang, more: int = 0) -> str:
+        """Write a number of a statistic, or with more decimals."""
         if statistic in COUNTS:
             return number_format.whole(int(number), lang)
         if statistic == "share_top5":
-            return number_format.percent(number, lang)
-        return figures.written(self.item, number, lang)
+            return number_format.percent(number, lang, more)
+        return figures.written(self.item, number, lang, more)
 
     def _added(self, column: str, name: str) -> list[tuple[str | int, int]]:
         """Return how often each entry of a list occurs in all rows, most frequent first."""

@@ -82,7 +82,7 @@ def tile_map(
     share_of = dict(rows.select("code", "share").iter_rows())
     scale = by_breaks(
         list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)),
-        lambda count: number_format.whole(int(count), lang),
+        lambda count, _: number_format.whole(int(count), lang),
     )  # fmt: skip
     west = min(tile.column for tile in grid.values())
     north = min(tile.row for tile in grid.values())
