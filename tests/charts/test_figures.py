@@ -434,9 +434,10 @@ def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
     assert "nie sú porovnateľné" in text(fk.plot_spread(money, "liabilities", lang="sk", ax=axes()))
     for item, comparable in ratios.COMPARABLE.items():
         told = text(fk.plot_spread(money, item, lang="en", ax=axes()))
-        assert f"Comparable across forms: {comparable}." in told
+        assert f"Comparable: {figures.called(comparable, 'en')}." in told
+        assert comparable not in told
         other = text(fk.plot_spread(money, comparable, lang="en", ax=axes()))
-        assert "omparable across forms:" not in other
+        assert "Comparable: " not in other
 
 
 def test_a_history_over_two_forms_tells_them(years: pl.DataFrame) -> None:

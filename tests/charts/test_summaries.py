@@ -201,10 +201,13 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
 
 
 def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
-    """With the comparable ratio."""
-    ax = fk.plot_map(fk.summary(money, "current_ratio"), lang="en", ax=axes(9, 6))
+    """With what the comparable ratio is called."""
+    summary = fk.summary(money, "current_ratio")
+    english, slovak = (fk.plot_map(summary, lang=lang, ax=axes(9, 6)) for lang in LANGS[::-1])
 
-    assert "are not comparable here. Comparable across forms: current_ratio_comparable." in text(ax)
+    told = "are not comparable here. Comparable: current ratio comparable across forms."
+    assert told in text(english)
+    assert "Porovnateľné: bežná likvidita porovnateľná medzi výkazmi." in text(slovak)
 
 
 @pytest.mark.parametrize(

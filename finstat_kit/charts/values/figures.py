@@ -141,7 +141,7 @@ def forms(templates: Iterable[tuple[int, int]], item: str, lang: Lang) -> list[s
     written = {name: number_format.whole(n, lang) for name, n in numbers.items()}
     notes = [_WORDS[lang]["forms"].format(**written)]
     if other := ratios.COMPARABLE.get(item):
-        notes.append(_WORDS[lang]["comparable"].format(value=other))
+        notes.append(_WORDS[lang]["comparable"].format(value=called(other, lang)))
     return notes
 
 
