@@ -36,7 +36,7 @@ _BOX_PART: Final = 0.56
 _TICKS: Final = 22  # points of the numbers below the axes
 _WIDE_BOXES: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
 _WORDS: Final = Words("plot_spread")
-_BINS: Final = 40
+_MOST_BINS: Final = 40
 _SKEWED: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
 _HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values between these shares
 _HISTOGRAM_WORDS: Final = Words("histogram")
@@ -141,6 +141,7 @@ class _Content(NamedTuple):
     how: Sequence[str]  # the chart is read
     notes: Sequence[str]
     marked: dict[str, Any] | None = None  # the row of a unit, its code as ``code``
+    several_years: bool = False
     groups: Groups | None = None
     longest: int = drawing.LONGEST
 
@@ -175,6 +176,7 @@ def _of_units(
         [words["how"]] + [words["unit-years"]] * (figures.counted(coded) == "unit-years"),
         values.notes(lang, by),
         marked,
+        values.several_years,
     )
 
 
@@ -220,7 +222,8 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     )]  # fmt: skip
     notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
     if (unit := content.marked) is not None:
-        notes.append(_mark_note(unit, _why_unmarked(unit, shown_boxes, log=log), lang))
+        why_not = _why_unmarked(unit, shown_boxes, log=log)
+        notes.append(_mark_note(unit, why_not, content.item, lang, dated=content.several_years))
 
     def placed_rows(*, short: bool = False) -> Rows:
         names = drawing.names(
@@ -266,7 +269,8 @@ def _chart_of_histogram(
         around.write_title(ax, heading, figures.number_of(present, lang), pad=pad)
         notes = values.notes(lang)
         if marked is not None:
-            notes.append(_mark_note(marked, "unmarked" if mark is None else None, lang))
+            why_not = "unmarked" if mark is None else None
+            notes.append(_mark_note(marked, why_not, item, lang, dated=values.several_years))
         if present.is_empty():
             around.write_nothing(ax, *notes)
             return ax
@@ -275,9 +279,14 @@ def _chart_of_histogram(
     return ax
 
 
-def _mark_note(marked: dict[str, Any], why_not: str | None, lang: Lang) -> str:
-    """Return which unit is marked, or why it is not."""
+def _mark_note(
+    marked: dict[str, Any], why_not: str | None, item: str, lang: Lang, *, dated: bool
+) -> str:
+    """Return which unit is marked, with its value and year among several; or why it is not."""
     name = drawing.shortened(str(marked.get("name") or marked["unit_id"]))
+    if why_not is None:
+        year = f"{marked['year']}: " if dated else ""
+        name += f" ({year}{figures.written(item, marked['value'], lang)})"
     return _WORDS[lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
 
 
@@ -383,13 +392,13 @@ def _draw_histogram(
     if log:
         near_zero = 10.0 ** math.floor(math.log10(float(np.quantile(size, 0.05))))
         bent = np.arcsinh(numbers_and_mark / near_zero)
-        edges = near_zero * np.sinh(_aligned(float(bent.min()), float(bent.max())))
+        edges = near_zero * np.sinh(_aligned(bent, float(bent.min()), float(bent.max())))
         ax.set_xscale("asinh", linear_width=near_zero)
         ax.xaxis.set_major_locator(AsinhLocator(near_zero, numticks=9))
     else:
         # The mark is never cut off.
         ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *numbers_and_mark[numbers.size :]]
-        edges = _aligned(float(min(ends)), float(max(ends)))
+        edges = _aligned(numbers, float(min(ends)), float(max(ends)))
         ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
     ink = drawing.ink(ax)
@@ -424,12 +433,16 @@ def _limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:
     return ", " + _HISTOGRAM_WORDS[lang]["limits"].format(**ends)
 
 
-def _aligned(low: float, high: float) -> NDArray[np.float64]:
+def _aligned(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
     """Return edges from below one end to above the other.
 
-    Zero is one of them if it lies within, so that no bin mixes losses with gains.
+    Zero is one of them if it lies within, so that no bin mixes losses with gains. Bins are as wide
+    as Freedman and Diaconis or Sturges advise, the narrower ones, but few enough to be seen.
     """
-    width = (high - low) / _BINS or 1.0
+    quarter, three_quarters = np.quantile(numbers, (0.25, 0.75))
+    best_width = 2 * (three_quarters - quarter) / np.cbrt(numbers.size)
+    most = (high - low) / best_width if best_width else 0.0
+    width = (high - low) / min(max(most, np.log2(numbers.size) + 1), _MOST_BINS) or 1.0
     first, last = math.floor(low / width), math.floor(high / width) + 1
     return width * np.arange(first, last + 1, dtype=np.float64)
 

@@ -152,6 +152,19 @@ def test_a_distribution_shows_every_value(lang: Lang, value: str, money: pl.Data
     check_legible(ax)
 
 
+@pytest.mark.parametrize(("number", "fewest", "most"), [(67, 8, 20), (5_000, 30, 42)])
+@pytest.mark.parametrize("log", [False, True])
+def test_few_values_have_few_bars(number: int, fewest: int, most: int, log: bool) -> None:
+    """Of many there are as many as can be seen."""
+    drawn = np.random.default_rng(0).normal(0, 2, number)
+    frame = pl.DataFrame({"sales": 1_000 * np.exp(drawn) if log else drawn})
+
+    ax = fk.plot_spread(frame, "sales", by=None, lang="en", ax=axes())
+
+    assert (ax.get_xscale() == "asinh") is log
+    assert fewest <= len(boxes(ax)) <= most
+
+
 def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> None:
     """Values beyond them are drawn at them; the medians and their numbers stay."""
     plain = fk.plot_spread(money, "sales", by="section", lang="en", ax=axes(9, 9))
@@ -200,6 +213,21 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
         fk.plot_spread(money, "sales", mark=no_unit)
 
 
+@pytest.mark.parametrize("by", ["kraj", None])
+@pytest.mark.parametrize(("lang", "value"), [("sk", "12,0\xa0%"), ("en", "12.0%")])
+def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, value: str) -> None:
+    """It is that of the latest year with a value."""
+    rows = [(unit, year, "SK010", unit / 100) for unit in range(6) for year in (2016, 2017, 2018)]
+    frame = pl.DataFrame(rows, schema=["unit_id", "year", "kraj", "roa"], orient="row")
+    value_of_year = pl.when(pl.col("year") < 2018).then(pl.col("roa") + pl.col("year") % 10 / 100)
+    frame = frame.with_columns(roa=value_of_year, name=pl.format("Firm {}", "unit_id"))
+
+    ax = fk.plot_spread(frame, "roa", by=by, mark=5, lang=lang, ax=axes())
+
+    assert f"Firm 5 (2017: {value})." in text(ax)
+    check_legible(ax)
+
+
 def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
     """With what the comparable ratio is called."""
     summary = fk.summary(money, "current_ratio")
@@ -213,7 +241,7 @@ def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> No
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
-        (0, "Marked in blue: Firm 0."),
+        (0, "Marked in blue: Firm 0 (1.00)."),
         (6, "Its code has fewer than 5 units, not marked: Firm 6."),
         (8, "Without a code, not marked: Firm 8."),
         (13, "Zero or negative, not marked: Firm 13."),

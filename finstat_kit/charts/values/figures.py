@@ -73,6 +73,11 @@ class Figures(NamedTuple):
         first, last = years[0], years[-1]
         return f", {first}" if first == last else f", {first}–{last}"
 
+    @property
+    def several_years(self) -> bool:
+        """Whether the values are of several years."""
+        return "–" in self.years
+
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
         """Return the note on rows that the chart does not show, and on mixed forms."""
         coded = self.present if by is None else self.present.drop_nulls(by)
