@@ -48,8 +48,8 @@ def plot_counts(
     Size classes keep their own order. Rows without a label are grey bars at the bottom, one per
     kind: unknown codes, no code, gone. A repeated label is shown with its code. A single bar is
     replaced by a sentence. A comparison is drawn as differences, increases to the right of zero and
-    decreases to the left. An estimate shows the interval of each bar, including sums of several
-    codes.
+    decreases to the left; codes without a difference, if they are most, are in the note. An
+    estimate shows the interval of each bar, including sums of several codes.
 
     Args:
         frame: Units, counts as `count_by` returns them, whose labels and shares are kept, a
@@ -58,7 +58,8 @@ def plot_counts(
         by: The code field to count by, or the one the counts were made by; as in `count_by`.
         top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
             shows the first 30, or as many as fit into a given *ax*.
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading, with which the notes of a summary then begin; the number of
+            units and the source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for long
@@ -91,9 +92,11 @@ def plot_counts(
     value = "difference" if counts.is_comparison(frame) else "count"
     units: int | str
     estimate = counts.estimate_of(frame, by)
+    same = 0
     if value == "difference":
         table = counts.comparison(frame, by)
         units = counts.both_numbers(frame, table, lang)
+        table, same = _without_equal(table)
     elif estimate:
         table, units = estimate.table, estimate.drawn(lang)
     else:
@@ -122,9 +125,19 @@ def plot_counts(
             meaning = counts.measure(lang) if estimate else _WORDS[lang][measure]
             notes = [meaning, ""]
             if value == "difference":
-                notes = [counts.compared(frame, meaning, lang), counts.windows(frame, lang)]
+                equal = " ".join(figures.numbered(_WORDS[lang], {"same": same}, lang))
+                notes = [counts.compared(frame, meaning, lang), equal, counts.windows(frame, lang)]
             _draw_bars(ax, bars, placed, value, longest, around, notes)
     return ax
+
+
+def _without_equal(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return a comparison without labelled rows of no difference, and their number, if most are."""
+    labelled = pl.col("kind") == "labelled"
+    same = labelled & (pl.col("difference") == 0)
+    number = table.filter(same).height
+    others = table.filter(labelled).height - number
+    return (table.filter(~same), number) if number > others > 1 else (table, 0)
 
 
 def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) -> Axes:
@@ -153,7 +166,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
             bars, placed = laid_out(max(1, room - 4))
         placed, longest = placed.beside(ax)
         around.write_title(ax, heading, summary.covered(lang), beside=longest)
-        covered = " ".join(summary.notes(lang))
+        covered = " ".join(around.replaced(heading) + summary.notes(lang))
         if bars.is_empty():
             around.write_nothing(ax, covered)
         else:

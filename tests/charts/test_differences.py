@@ -69,6 +69,27 @@ def test_the_furthest_from_zero_are_drawn() -> None:
     )
 
 
+@pytest.mark.parametrize(("lang", "note"), [("sk", "Bez rozdielu: 25."), ("en", "difference: 25.")])
+def test_most_codes_without_a_difference_are_a_note(lang: Lang, note: str) -> None:
+    """A few of them are bars as all others are, and so is what remains alone."""
+    codes = fk.districts()["code"].head(28).to_list()
+    before = pl.DataFrame({"okres": codes * 2})
+    some, most = (
+        fk.compare(before, pl.DataFrame({"okres": codes * 2 + codes[:more]}), "okres", lang=lang)
+        for more in (20, 3)
+    )
+    one = fk.compare(before, pl.DataFrame({"okres": codes * 2 + codes[:1]}), "okres", lang=lang)
+
+    ax = fk.plot_counts(most, "okres", lang=lang, ax=axes())
+
+    assert list(bars(ax).values()) == [1, 1, 1]
+    assert note in written(ax)
+    for table in (some, one):
+        whole = fk.plot_counts(table, "okres", lang=lang, ax=own(28))
+        assert len(bars(whole)) == 28
+        assert "difference: " not in written(whole)
+
+
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 @pytest.mark.parametrize("by", ["kraj", "okres"])
 def test_a_map_of_differences_has_signs_and_colours(by: Any, lang: Lang) -> None:
@@ -226,6 +247,10 @@ def test_both_sides_of_a_comparison_are_named(lang: Lang) -> None:
     with pytest.warns(UserWarning, match="windows of last changes"):
         months = fk.compare(may, june)
     named = fk.compare(A, B, names=("s. r. o.", "iné"))
+    days = {
+        "sk": ("1. 5. 2026 – 31. 5. 2026", "1. 6. 2026 – 30. 6. 2026"),
+        "en": ("1 May 2026 – 31 May 2026", "1 June 2026 – 30 June 2026"),
+    }
     unnamed = {"sk": "druhá strana oproti prvej: ", "en": "the second side against the first: "}
     against = {"sk": "„iné“ oproti „s. r. o.“: ", "en": "“iné” against “s. r. o.”: "}
 
@@ -235,8 +260,10 @@ def test_both_sides_of_a_comparison_are_named(lang: Lang) -> None:
             for table in (months, named, fk.compare(A, B))
         ]
         check_legible(draw(months, lang=lang, ax=axes(*size)))
-        assert "2026-05-01 – 2026-05-31: " in texts[0]
-        assert " → 2026-06-01 – 2026-06-30: " in texts[0]
+        first, second = days[lang]
+        plain = texts[0].replace("\xa0", " ")
+        assert f"{first}: " in plain
+        assert f" → {second}: " in plain
         assert "s. r. o.: " in texts[1]
         assert against[lang] in texts[1]
         assert unnamed[lang] in texts[2]

@@ -70,6 +70,10 @@ class Texts(NamedTuple):
             x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=pad,
         )  # fmt: skip
 
+    def replaced(self, heading: str) -> list[str]:
+        """Return a heading as a note, if the caller's title replaces it."""
+        return [] if self.title is None else [f"{heading}."]
+
     def write_notes(
         self,
         ax: Axes,
