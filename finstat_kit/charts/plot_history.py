@@ -53,7 +53,8 @@ def plot_history(
         frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
             a column.
         value: An item or ratio, or several of the same kind (amounts, shares, or other numbers).
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading, with which the notes then begin if the lines are of one item;
+            the number of units and the source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -103,9 +104,10 @@ def plot_history(
             heading = words["items"]
         name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
         value_notes = _notes(values, lang)
+        item_note = around.replaced(heading) if len(item_names) == 1 else []
         if all(value.present.is_empty() for value in values):
             around.write_title(ax, heading, name)
-            around.write_nothing(ax, *value_notes)
+            around.write_nothing(ax, *item_note, *value_notes)
             return ax
         marks: set[str] = set()
         ends: list[_End] = []
@@ -122,7 +124,7 @@ def plot_history(
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         around.write_title(ax, heading, name, beside=beside)
-        around.write_notes(ax, " ".join(notes + value_notes), beside=beside)
+        around.write_notes(ax, " ".join(item_note + notes + value_notes), beside=beside)
         if len(lines) > 1:
             _write_names(ax, ends)
     return ax

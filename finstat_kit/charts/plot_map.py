@@ -87,7 +87,8 @@ def plot_map(
             bound belongs to the class below it, the last class is above all bounds, and the legend
             lists every class. The colours depend on the bounds alone: with a negative one, and for
             differences, the scale is centred on zero.
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading, with which the notes of figures then begin; the number of
+            units and the source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
@@ -149,7 +150,9 @@ def plot_map(
         _draw_borders(ax, grid)
         pad = texts.legend_below(ax, entries, content.measure + breaks)
         off = _off_the_map(content, content.table.filter(~tiled), lang)
-        around.write_notes(ax, " ".join(filter(None, [off, *content.notes])), pad=pad)
+        of_figures = around.replaced(content.heading) if content.of_figures else []
+        notes = [*of_figures, off, *content.notes]
+        around.write_notes(ax, " ".join(filter(None, notes)), pad=pad)
     return ax
 
 
@@ -163,6 +166,7 @@ class _Content(NamedTuple):
     differs: bool = False
     estimate: Short | None = None
     notes: Sequence[str] = ()
+    of_figures: bool = False
 
 
 def _content(
@@ -196,6 +200,7 @@ def _content_of_units(
         lambda number, more: figures.written(item, number, lang, more),
         ("–", "few"),
         notes=values.notes(lang, by),
+        of_figures=True,
     )
 
 
@@ -228,6 +233,7 @@ def _content_of_summary(
         lambda number, more: summary.write(statistic, number, lang, more),
         ("–", reason),
         notes=summary.notes(lang),
+        of_figures=True,
     )
 
 

@@ -80,7 +80,8 @@ def plot_spread(
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
             are left out, and counted below.
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading, with which the notes then begin; the number of units and the
+            source below it stay.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -215,7 +216,7 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     }
     beyond, lost = (int(shown_boxes[name].sum()) for name in ("beyond", "lost"))
     counts = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
-    notes = [*(content.how if shown_boxes.height else []), *(
+    notes = [*around.replaced(content.heading), *(content.how if shown_boxes.height else []), *(
         _WORDS[lang][key].format(n=number_format.whole(boxes.height, lang),
                                  values=number_format.whole(int(boxes["n"].sum()), lang))
         for key, boxes in apart.items() if boxes.height
@@ -272,9 +273,10 @@ def _chart_of_histogram(
             why_not = "unmarked" if mark is None else None
             notes.append(_mark_note(marked, why_not, item, lang, dated=values.several_years))
         if present.is_empty():
-            around.write_nothing(ax, *notes)
+            around.write_nothing(ax, *around.replaced(heading), *notes)
             return ax
         notes = _draw_histogram(ax, present, item, lang, mark=mark) + notes
+        notes = around.replaced(heading) + notes
         around.write_notes(ax, " ".join(notes), beside=0.6)
     return ax
 

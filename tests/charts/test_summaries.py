@@ -65,6 +65,34 @@ def test_a_summary_is_drawn_with_what_it_covers(lang: Lang, money: pl.DataFrame)
     assert len(tile_numbers(tiles)) == 8
 
 
+@pytest.mark.parametrize(
+    ("lang", "item"), [("sk", "tržby z predaja tovaru, výrobkov a služieb"), ("en", "sales")]
+)
+def test_under_a_title_of_ones_own_the_notes_say_what_is_drawn(
+    lang: Lang, item: str, money: pl.DataFrame
+) -> None:
+    """The item, the groups and the year; the title may have none of them."""
+    summary = fk.summary(money, "sales", by="kraj")
+    by = {"sk": " podľa kraja", "en": " by region"}[lang]
+    given: Any = {"title": "Nadpis", "lang": lang}
+    drawings = {
+        fk.plot_spread(money, "sales", **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_spread(money, "sales", by=None, **given, ax=axes()): ", 2016.",
+        fk.plot_spread(summary, "sales", **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_map(money, value="sales", **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_map(summary, **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_counts(summary, **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_history(money.head(1), "sales", **given, ax=axes()): "",
+    }
+
+    for ax, end in drawings.items():
+        note = text(ax).lower()
+        assert item in note
+        assert end in note
+        assert "2016" not in ax.get_title()
+        check_legible(ax)
+
+
 def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     """One name per code of the first, one colour per code of the second, in the order of both."""
     fields: Any = ["age", "size_by_law"]
