@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
@@ -12,7 +12,6 @@ from matplotlib.axes import Axes
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing, rows, texts
-from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.rows import Groups, Rows, drawn_rows
 from finstat_kit.charts.parts.texts import Texts
 from finstat_kit.charts.values import counts, figures, summaries
@@ -26,8 +25,8 @@ MOST_BARS: Final = 200
 _BARS: Final = 30  # by default
 _BAR_HEIGHT: Final = 0.27  # inches
 _LEAST_HEIGHT: Final = 0.19  # of a bar in the caller's axes
+_LEAST_LEFT: Final = 0.13  # of a bar in what title and notes leave of them
 _GAP: Final = 0.15  # inches between a bar, its number and the edge
-_LETTER: Final = 0.6  # of the height of a bar
 _TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all others
 _WORDS: Final = Words("plot_counts")
 
@@ -104,31 +103,72 @@ def plot_counts(
         units = int(table["count"].sum())
     order = groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None
     bars = drawn_rows(table, _BARS if top is None else top, value=value, order=order)
-    with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
-        width, height = drawing.inches(ax)
-        room = int(height / _LEAST_HEIGHT)
-        if top is None and bars.height > room:
-            bars = drawn_rows(table, max(1, room - 4), value=value, order=order)
+    heading = drawing.WORDS[lang]["by" if value == "count" else value]
+    heading = heading.format(by=drawing.WORDS[lang][by])
+    measure = "number" if value == "count" and not table["share"].count() else value
+    meaning = counts.measure(lang) if estimate else _WORDS[lang][measure]
+    notes = [meaning]
+    if value == "difference":
+        equal = " ".join(figures.numbered(_WORDS[lang], {"same": same}, lang))
+        notes = [counts.compared(frame, meaning, lang), equal, counts.windows(frame, lang)]
+
+    def laid_out(ax: Axes, number: int) -> _Bars:
+        bars = drawn_rows(table, number, value=value, order=order)
         bars = estimate.intervals(bars) if estimate else bars
-        short = by == "kraj" and width < drawing.NARROW
-        names = drawing.names(bars, lang, among=table, short=short)
-        placed, longest = rows.placed(bars["code"], names, None).beside(ax)
-        heading = drawing.WORDS[lang]["by" if value == "count" else value]
-        heading = heading.format(by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, units, beside=longest)
-        if bars.is_empty():
+        short = by == "kraj" and drawing.inches(ax)[0] < drawing.NARROW
+
+        def placed_of(lines: int) -> Rows:
+            longest = lines * drawing.LONGEST
+            names = drawing.names(bars, lang, among=table, longest=longest, short=short)
+            return rows.placed(bars["code"], names, None)
+
+        def write(beside: float) -> None:
+            around.write_title(ax, heading, units, beside=beside)
+            _write_notes(ax, bars, value, around, notes, beside)
+
+        return _Bars(bars, *rows.with_texts(ax, placed_of, write, ticks=False, grows=own))
+
+    own = ax is None
+    with drawing.axes(ax, 8, 1.3 + _BAR_HEIGHT * max(bars.height, 3)) as ax:
+        drawn = _fitting(ax, laid_out, top, own=own)
+        if drawn.table.is_empty():
             around.write_nothing(ax)
-        elif (alone := _sentence_of_one(bars, names, lang)) is not None:
+        elif (alone := _sentence_of_one(drawn.table, drawn.placed.names, lang)) is not None:
             around.write_sentence(ax, alone)
         else:
-            measure = "number" if value == "count" and not bars["share"].count() else value
-            meaning = counts.measure(lang) if estimate else _WORDS[lang][measure]
-            notes = [meaning, ""]
-            if value == "difference":
-                equal = " ".join(figures.numbered(_WORDS[lang], {"same": same}, lang))
-                notes = [counts.compared(frame, meaning, lang), equal, counts.windows(frame, lang)]
-            _draw_bars(ax, bars, placed, value, longest, around, notes)
+            _draw_bars(ax, drawn, value, lang)
     return ax
+
+
+class _Bars(NamedTuple):
+    """Bars, where they are, and the inches of the names beside them."""
+
+    table: pl.DataFrame
+    placed: Rows
+    beside: float
+
+
+def _fitting(
+    ax: Axes, laid_out: Callable[[Axes, int], _Bars], top: int | None, *, own: bool
+) -> _Bars:
+    """Lay out as many bars as are wanted, or as fit into the caller's axes."""
+    drawn = laid_out(ax, _BARS if top is None else top)
+    if top is not None or own:
+        return drawn
+    for height_of, least in ((_height, _LEAST_HEIGHT), (_height_left, _LEAST_LEFT)):
+        room = int(height_of(ax) / least)
+        if drawn.placed.height > room and drawn.table.height > 1:
+            drawn = laid_out(ax, max(1, room - 4))
+    return drawn
+
+
+def _height(ax: Axes) -> float:
+    return drawing.inches(ax)[1]
+
+
+def _height_left(ax: Axes) -> float:
+    """Return the inches that title and notes leave to the bars."""
+    return texts.height_left(ax, ticks=False)
 
 
 def _without_equal(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -152,26 +192,34 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
     order = pl.col("place") if summary.ordered else None
     heading = summary.heading(lang, f"{figures.called(summary.item, lang)}: {_WORDS[lang]['with']}")
 
-    def laid_out(number: int) -> tuple[pl.DataFrame, rows.Rows]:
+    covered = " ".join(around.replaced(heading) + summary.notes(lang))
+
+    def laid_out(ax: Axes, number: int) -> _Bars:
         bars = drawn_rows(table, number, order=order)
         # A sum of codes belongs to none of the groups.
         bars = bars.with_columns(code=pl.when(pl.col("kind") != "rest").then("code"))
-        names = drawing.names(bars, lang, among=table, longest=summary.longest)
-        return bars, rows.placed(bars["code"], names, summary.groups)
 
-    bars, placed = laid_out(_BARS if top is None else top)
-    with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * placed.height) as ax:
-        room = int(drawing.inches(ax)[1] / _LEAST_HEIGHT)
-        if top is None and placed.height > room:
-            bars, placed = laid_out(max(1, room - 4))
-        placed, longest = placed.beside(ax)
-        around.write_title(ax, heading, summary.covered(lang), beside=longest)
-        covered = " ".join(around.replaced(heading) + summary.notes(lang))
-        if bars.is_empty():
+        def placed_of(lines: int) -> Rows:
+            longest = max(summary.longest, lines * drawing.LONGEST)
+            names = drawing.names(bars, lang, among=table, longest=longest)
+            return rows.placed(bars["code"], names, summary.groups)
+
+        def write(beside: float) -> None:
+            around.write_title(ax, heading, summary.covered(lang), beside=beside)
+            notes = [_WORDS[lang]["count"], covered]
+            _write_notes(ax, bars, "count", around, notes, beside, summary.groups)
+
+        return _Bars(bars, *rows.with_texts(ax, placed_of, write, ticks=False, grows=own))
+
+    own = ax is None
+    bars = drawn_rows(table, _BARS if top is None else top, order=order)
+    height = rows.placed(bars["code"], bars["code"].fill_null(""), summary.groups).height
+    with drawing.axes(ax, 8, 1.5 + _BAR_HEIGHT * height) as ax:
+        drawn = _fitting(ax, laid_out, top, own=own)
+        if drawn.table.is_empty():
             around.write_nothing(ax, covered)
         else:
-            notes = [_WORDS[lang]["count"], covered]
-            _draw_bars(ax, bars, placed, "count", longest, around, notes, summary.groups)
+            _draw_bars(ax, drawn, "count", lang, summary.groups)
     return ax
 
 
@@ -192,20 +240,45 @@ def _sentence_of_one(bars: pl.DataFrame, names: list[str], lang: Lang) -> str | 
     return f"{drawing.all_units(bars['count'][0], lang)}: {names[0]}"
 
 
-def _draw_bars(
+def _write_notes(
     ax: Axes,
     bars: pl.DataFrame,
-    placed: Rows,
     value: str,
-    beside: float,
     around: Texts,
     notes: Sequence[str],
+    beside: float,
     groups: Groups | None = None,
 ) -> None:
-    lang = around.lang
+    """Write the notes, and the legend of groups above them."""
+    pad = 4.0
+    if groups is not None and bars.height:
+        pad = texts.legend_below(ax, groups.drawn(bars["code"]), beside=beside)
+    off_text = _WORDS[around.lang]["off"] if _bar_that_runs_off(bars, value) is not None else ""
+    around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
+
+
+def _bar_that_runs_off(bars: pl.DataFrame, value: str) -> int | None:
+    """Return which bar, that of the rest, would dwarf all others; None without one."""
+    at = bars["kind"].index_of("rest")
+    if at is None:
+        return None
+    too_long = abs(float(bars[value][at])) > _TOO_LONG * _longest_other(bars, value)
+    return at if too_long else None
+
+
+def _longest_other(bars: pl.DataFrame, value: str) -> float:
+    """Return the length of the longest bar but that of the rest, with its interval."""
+    end = "count_high" if "hits" in bars.columns else value
+    return float(bars.filter(pl.col("kind") != "rest")[end].abs().max() or 1)  # type: ignore[arg-type]
+
+
+def _draw_bars(
+    ax: Axes, drawn: _Bars, value: str, lang: Lang, groups: Groups | None = None
+) -> None:
+    """Draw bars under the title and above the notes that are written."""
+    bars, placed = drawn.table, drawn.placed
     ax.spines[["top", "right", "bottom"]].set_visible(False)
-    width, height = drawing.inches(ax)
-    size = min(TEXT_SIZE, _LETTER * 72 * height / placed.height)
+    size = placed.size(_height_left(ax))
     ink = drawing.ink(ax)
     lengths = [float(length) for length in bars[value]]
     ends = [float(end) for end in bars["count_high"]] if "hits" in bars.columns else lengths
@@ -221,18 +294,17 @@ def _draw_bars(
         error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )
     numbers = _numbers(bars, value, lang)
-    rest_index = bars["kind"].index_of("rest")
-    longest_other = max((abs(x) for n, x in enumerate(ends) if n != rest_index), default=0) or 1.0
-    runs_off = rest_index is not None and abs(lengths[rest_index]) > _TOO_LONG * longest_other
-    if runs_off and rest_index is not None:
+    rest_index = _bar_that_runs_off(bars, value)
+    if rest_index is not None:
         # This bar runs off the axis to keep the others visible; its number is inside it.
         side = math.copysign(1, lengths[rest_index])
-        ends[rest_index] = side * longest_other
+        ends[rest_index] = side * _longest_other(bars, value)
         _write_inside(ax, placed.at[rest_index], side, numbers[rest_index], size)
         numbers[rest_index] = ""
-    ax.set_xlim(_ends(ends, width - beside, size, numbers))
+    ax.set_xlim(_ends(ends, drawing.inches(ax)[0] - drawn.beside, size, numbers))
     ax.bar_label(marks, numbers, padding=3, fontsize=size, color=ink)
-    ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names], fontsize=size)
+    names = [drawing.literal(name) for name in placed.names]
+    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=1.0)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     if value == "difference":
@@ -240,9 +312,6 @@ def _draw_bars(
         ax.spines["left"].set_visible(False)
     # A few bars keep the thickness of bars among many.
     ax.set_ylim(placed.height - 0.5, -0.5)
-    pad = 4 if groups is None else texts.legend_below(ax, groups.drawn(bars["code"]), beside=beside)
-    off_text = _WORDS[lang]["off"] if runs_off else ""
-    around.write_notes(ax, notes[0], off_text, *notes[1:], beside=beside, pad=pad)
 
 
 def _colour(kind: str, length: float) -> str:

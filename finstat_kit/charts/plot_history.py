@@ -102,7 +102,8 @@ def plot_history(
             heading = words["by year"].format(item=item)
         else:
             heading = words["items"]
-        name = drawing.shortened(next(iter(units.values()))) if len(units) == 1 else None
+        longest = drawing.LONGEST_BROKEN
+        name = drawing.shortened(next(iter(units.values())), longest) if len(units) == 1 else None
         value_notes = _notes(values, lang)
         item_note = around.replaced(heading) if len(item_names) == 1 else []
         if all(value.present.is_empty() for value in values):
@@ -118,7 +119,7 @@ def plot_history(
             if not points.is_empty():
                 marks |= _draw_line(ax, points, colour)
                 year, number = points.select("year", "value").row(-1)
-                ends.append(_End(year, number, drawing.shortened(label), colour))
+                ends.append(_End(year, number, label, colour))
         _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
@@ -213,10 +214,14 @@ def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
     Title, notes and the scale of the axes must not change afterwards.
     """
     low, high = ax.get_ylim()
-    # An inch, by the height of the axes.
-    unit = 1 / max(texts.height_left(ax), _NAME_LINE * len(ends))
+    height = max(texts.height_left(ax), _NAME_LINE * len(ends))
+    unit = 1 / height  # an inch, by the height of the axes
     ordered = sorted(ends, key=lambda end: end.y)
-    names = [drawing.wrapped(end.name, _NAME_WIDTH, TEXT_SIZE) for end in ordered]
+    for longest in (drawing.LONGEST_BROKEN, drawing.LONGEST):
+        texts_of_ends = [drawing.shortened(end.name, longest) for end in ordered]
+        names = [drawing.wrapped(text, _NAME_WIDTH, TEXT_SIZE) for text in texts_of_ends]
+        if _NAME_LINE * sum(map(len, names)) <= height:
+            break
     heights = [_NAME_LINE * len(lines) * unit for lines in names]
     best_middles = [(end.y - low) / (high - low) for end in ordered]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -226,15 +227,24 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
         why_not = _why_unmarked(unit, shown_boxes, log=log)
         notes.append(_mark_note(unit, why_not, content.item, lang, dated=content.several_years))
 
-    def placed_rows(*, short: bool = False) -> Rows:
-        names = drawing.names(
-            shown_boxes, lang, among=shown_boxes, longest=content.longest, short=short
-        )
+    def placed_of(lines: int, *, short: bool = False) -> Rows:
+        longest = max(content.longest, lines * drawing.LONGEST)
+        names = drawing.names(shown_boxes, lang, among=shown_boxes, longest=longest, short=short)
         return rows.placed(shown_boxes["code"], names, of_groups)
 
-    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_rows().height) as ax:
-        placed, beside = placed_rows(short=drawing.inches(ax)[0] < drawing.NARROW).beside(ax)
-        around.write_title(ax, content.heading, content.number, beside=beside)
+    own = ax is None
+    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_of(1).height) as ax:
+
+        def write(beside: float) -> None:
+            around.write_title(ax, content.heading, content.number, beside=beside)
+            pad = 4.0
+            if of_groups is not None and shown_boxes.height:
+                legend = of_groups.drawn(shown_boxes["code"])
+                pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
+            around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
+
+        short = partial(placed_of, short=drawing.inches(ax)[0] < drawing.NARROW)
+        placed, beside = rows.with_texts(ax, short, write, ticks=True, grows=own)
         if shown_boxes.is_empty():
             around.write_nothing(ax, *notes)
             return ax
@@ -244,12 +254,6 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
         width = drawing.inches(ax)[0]
         room = max(width * drawing.GROWTH - beside - numbers, 0.3)
         _write_with_room(ax, content.item, lang, room / width)
-        pad = 4.0
-        if of_groups is not None:
-            pad = texts.legend_below(
-                ax, of_groups.drawn(shown_boxes["code"]), beside=beside, ticks=_TICKS
-            )
-        around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
     return ax
 
 
@@ -285,7 +289,7 @@ def _mark_note(
     marked: dict[str, Any], why_not: str | None, item: str, lang: Lang, *, dated: bool
 ) -> str:
     """Return which unit is marked, with its value and year among several; or why it is not."""
-    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]))
+    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
     if why_not is None:
         year = f"{marked['year']}: " if dated else ""
         name += f" ({year}{figures.written(item, marked['value'], lang)})"
@@ -358,8 +362,10 @@ def _draw_boxes(
     else:
         ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.tick_params(axis="x", labelsize=TEXT_SIZE)
-    ax.set_yticks(placed.ticks, [drawing.literal(name) for name in placed.names])
-    ax.tick_params(axis="y", labelsize=TEXT_SIZE, length=0)
+    size = placed.size(texts.height_left(ax))
+    names = [drawing.literal(name) for name in placed.names]
+    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=1.0)
+    ax.tick_params(axis="y", length=0)
     ax.set_ylim(placed.height - 0.4, -0.6)
     ax.spines[["top", "right"]].set_visible(False)
     # The median and the number of values, to the right of the axes.
@@ -368,9 +374,9 @@ def _draw_boxes(
         text = f"{figures.written(item, median, lang)}  (n = {number_format.whole(n, lang)})"
         ax.annotate(
             text, (1, row), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
-            va="center", fontsize=TEXT_SIZE, color=ink, annotation_clip=False,
+            va="center", fontsize=size, color=ink, annotation_clip=False,
         )  # fmt: skip
-        broadest = max(broadest, drawing.breadth(text, TEXT_SIZE))
+        broadest = max(broadest, drawing.breadth(text, size))
     return broadest
 
 

@@ -253,6 +253,21 @@ def test_lines_are_named_at_their_ends(
 
 
 @pytest.mark.parametrize("lang", LANGS)
+def test_names_of_lines_are_whole(lang: Lang, years: pl.DataFrame) -> None:
+    """Also those of more than a line, and that of the unit."""
+    unit = years.filter(unit_id=years.drop_nulls(["equity", "sales"])["unit_id"][0])
+    name = "Obecná poľnohospodárska a lesná spoločnosť pri Hrone, s. r. o."
+    items = ["sales", "liabilities_with_accruals", "net_profit"]
+
+    ax = fk.plot_history(unit.with_columns(name=pl.lit(name)), items, lang=lang, ax=axes())
+
+    check_legible(ax)
+    drawn = {" ".join(note.get_text().split()) for note in ax.texts}
+    assert drawn == {figures.called(item, lang) for item in items}
+    assert name in ax.get_title().replace("\n", " ")
+
+
+@pytest.mark.parametrize("lang", LANGS)
 def test_the_title_of_a_narrow_history_ends_inside_the_figure(
     lang: Lang, years: pl.DataFrame
 ) -> None:

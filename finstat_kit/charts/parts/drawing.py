@@ -28,7 +28,8 @@ from finstat_kit.frames.text.catalogue import Words
 # Fixed sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
 TEXT_SIZE: Final = 9
-LONGEST: Final = 40  # letters of a label
+LONGEST: Final = 40  # letters of a label on a line
+LONGEST_BROKEN: Final = 80  # of one that is broken into lines
 GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 _BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
@@ -131,6 +132,16 @@ def _divided(word: str, room: float, size: float) -> list[str]:
         lines.append(word[:end])
         word = word[end:]
     return [*lines, word]
+
+
+def in_lines(text: str, number: int, room: float, size: float) -> list[str]:
+    """Break a text into at most *number* lines of at most *room* inches, all about as long."""
+    part = breadth(text, size) / number
+    for width in (1.1 * part, 1.25 * part, 1.4 * part, room):
+        lines = wrapped(text, min(width, room), size)
+        if len(lines) <= number:
+            return lines
+    return [*lines[: number - 1], fitted(" ".join(lines[number - 1 :]), room, size)]
 
 
 def fitted(line: str, room: float, size: float, *, end: int = 0) -> str:

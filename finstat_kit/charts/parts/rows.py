@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Final, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import drawing
+from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.frames.counts.count_by import KINDS, MADE_BY
 
 _APART: Final = 0.6  # of a row, between groups
 _MOST_BESIDE: Final = 0.5  # of the width of axes
 _END: Final = 15  # letters; a code of a municipality in brackets
+_LETTER: Final = 0.8  # of the height of a row
+_SMALLEST: Final = 3  # points
+_LINES: Final = 2  # of a long name
+_TWO_LINES: Final = 0.27  # inches
 _LEAST: Final = 3  # rows that keep their thickness among many
 
 
@@ -52,6 +57,24 @@ class Rows(NamedTuple):
         """The height of all rows, by that of one."""
         return max(self.at[-1] + 1 if self.at else 0, _LEAST)
 
+    def size(self, height: float) -> float:
+        """Return the points of the letters beside rows that have so many inches."""
+        if height <= 0:  # too small to be laid out: the axes keep their height
+            return TEXT_SIZE
+        return min(TEXT_SIZE, max(_LETTER * 72 * height / self.height, _SMALLEST))
+
+    def broken(self, ax: Axes) -> tuple[Rows, float] | None:
+        """Return the rows, long names in lines, and the inches of the names.
+
+        None if no name is long, or if some would be the same.
+        """
+        room = drawing.inches(ax)[0] * _MOST_BESIDE
+        names = [_broken(name, room) for name in self.names]
+        if names == self.names or len(set(names)) < len(set(self.names)):
+            return None
+        parts = (part for name in names for part in name.split("\n"))
+        return self._replace(names=names), max(drawing.breadth(part, TEXT_SIZE) for part in parts)
+
     def beside(self, ax: Axes) -> tuple[Rows, float]:
         """Return the rows, names cut to leave room in narrow axes, and the inches of the names.
 
@@ -66,6 +89,45 @@ class Rows(NamedTuple):
             names = self.names
         longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
         return self._replace(names=names), longest
+
+
+def with_texts(
+    ax: Axes,
+    placed_of: Callable[[int], Rows],
+    write: Callable[[float], None],
+    *,
+    ticks: bool,
+    grows: bool,
+) -> tuple[Rows, float]:
+    """Write title and notes, and return the rows with their names, and the inches of the names.
+
+    Long names have two lines where these have room, and are cut elsewhere.
+
+    Args:
+        ax: The axes.
+        placed_of: The rows, with names for so many lines.
+        write: Writes title and notes, for names of so many inches.
+        ticks: Whether the axes have numbers below.
+        grows: Whether the figure may become taller.
+    """
+    if (broken := placed_of(_LINES).broken(ax)) is not None:
+        placed, longest = broken
+        write(longest)
+        missing = _TWO_LINES * placed.height - texts.height_left(ax, ticks=ticks)
+        if grows and missing > 0 and isinstance(figure := ax.figure, Figure):
+            figure.set_figheight(figure.get_figheight() * (1 + missing / drawing.inches(ax)[1]))
+        if grows or missing <= 0:
+            return broken
+    placed, longest = placed_of(1).beside(ax)
+    write(longest)
+    return placed, longest
+
+
+def _broken(name: str, room: float) -> str:
+    """Break a name that is too long for a line."""
+    if len(name) <= drawing.LONGEST and drawing.breadth(name, TEXT_SIZE) <= room:
+        return name
+    return "\n".join(drawing.in_lines(name, _LINES, room, TEXT_SIZE))
 
 
 def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:

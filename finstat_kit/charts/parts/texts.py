@@ -134,14 +134,14 @@ def _room(ax: Axes, beside: float) -> float:
     return drawing.inches(ax)[0] * GROWTH - beside
 
 
-def height_left(ax: Axes, *, beside_notes: bool = False) -> float:
+def height_left(ax: Axes, *, beside_notes: bool = False, ticks: bool = True) -> float:
     """Return the inches that the title and, unless *beside_notes*, the axis and the notes leave.
 
     Title and notes must be written before.
     """
     lines = ax.get_title().count("\n") + 1
     if not beside_notes:
-        lines += 1 + ax.get_xlabel().count("\n") + 1
+        lines += ticks + ax.get_xlabel().count("\n") + 1
     return drawing.inches(ax)[1] * GROWTH - _TEXT_LINE * lines
 
 
