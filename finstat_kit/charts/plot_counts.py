@@ -304,7 +304,7 @@ def _draw_bars(
     ax.set_xlim(_ends(ends, drawing.inches(ax)[0] - drawn.beside, size, numbers))
     ax.bar_label(marks, numbers, padding=3, fontsize=size, color=ink)
     names = [drawing.literal(name) for name in placed.names]
-    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=1.0)
+    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=placed.linespacing)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
     if value == "difference":

@@ -364,7 +364,7 @@ def _draw_boxes(
     ax.tick_params(axis="x", labelsize=TEXT_SIZE)
     size = placed.size(texts.height_left(ax))
     names = [drawing.literal(name) for name in placed.names]
-    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=1.0)
+    ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=placed.linespacing)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(placed.height - 0.4, -0.6)
     ax.spines[["top", "right"]].set_visible(False)

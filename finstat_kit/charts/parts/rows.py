@@ -57,6 +57,11 @@ class Rows(NamedTuple):
         """The height of all rows, by that of one."""
         return max(self.at[-1] + 1 if self.at else 0, _LEAST)
 
+    @property
+    def linespacing(self) -> float:
+        """The distance between the lines of names, by the height of a line."""
+        return 1.0 if any("\n" in name for name in self.names) else 1.2
+
     def size(self, height: float) -> float:
         """Return the points of the letters beside rows that have so many inches."""
         if height <= 0:  # too small to be laid out: the axes keep their height
