@@ -19,7 +19,7 @@ from finstat_kit.frames.counts.count_by import KINDS, MADE_BY
 _APART: Final = 0.6  # of a row, between groups
 _MOST_BESIDE: Final = 0.5  # of the width of axes
 _END: Final = 15  # letters; a code of a municipality in brackets
-_LETTER: Final = 0.8  # of the height of a row
+_LETTER: Final = 0.72  # of the height of a row
 _SMALLEST: Final = 3  # points
 _LINES: Final = 2  # of a long name
 _TWO_LINES: Final = 0.27  # inches
