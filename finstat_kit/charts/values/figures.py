@@ -124,7 +124,7 @@ def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:
     words = _WORDS[lang]
     formula = ratios.FORMULAS.get(item)
     divisor = words["equity" if formula and formula.under == "equity" else "divisor"]
-    texts = {**REASON_TEXTS[lang], "divisor": divisor}
+    texts = {**REASON_TEXTS[lang], "divisor": divisor, values.UNKNOWN: words["unknown"]}
     counts: Counter[str] = Counter()
     for reason, n in reasons:
         counts[texts.get(reason, reason)] += n  # a user's own reason stays
