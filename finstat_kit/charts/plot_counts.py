@@ -202,7 +202,7 @@ def _summary(summary: Summary, around: Texts, top: int | None, ax: Axes | None) 
         def placed_of(lines: int) -> Rows:
             longest = max(summary.longest, lines * drawing.LONGEST)
             names = drawing.names(bars, lang, among=table, longest=longest)
-            return rows.placed(bars["code"], names, summary.groups)
+            return rows.placed(bars["code"], names, summary.groups, longest)
 
         def write(beside: float) -> None:
             around.write_title(ax, heading, summary.covered(lang), beside=beside)

@@ -230,7 +230,7 @@ def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
     def placed_of(lines: int, *, short: bool = False) -> Rows:
         longest = max(content.longest, lines * drawing.LONGEST)
         names = drawing.names(shown_boxes, lang, among=shown_boxes, longest=longest, short=short)
-        return rows.placed(shown_boxes["code"], names, of_groups)
+        return rows.placed(shown_boxes["code"], names, of_groups, longest)
 
     own = ax is None
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_of(1).height) as ax:

@@ -145,7 +145,7 @@ def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:
     colour_of = dict(zip(members, drawing.CODE_COLOURS, strict=False))
     groups = table.select("code", "member", label="group", group="group_code", kind="kind")
     whole = groups.unique("group").select("label", "kind", code="group")
-    names = drawing.names(whole, lang, among=whole)
+    names = drawing.names(whole, lang, among=whole, longest=drawing.LONGEST_BROKEN)
     name_of = dict(zip(whole["code"], names, strict=True))
     rows = groups.select("code", "group", "member").rows()
     return Groups(
@@ -155,10 +155,22 @@ def grouped(table: pl.DataFrame, lang: Lang) -> Groups | None:
     )
 
 
-def placed(codes: Iterable[str | None], names: Iterable[str], groups: Groups | None) -> Rows:
-    """Return the places of rows: those of a group without a gap, its name at their middle."""
+def placed(
+    codes: Iterable[str | None],
+    names: Iterable[str],
+    groups: Groups | None,
+    longest: int = drawing.LONGEST,
+) -> Rows:
+    """Return the places of rows: those of a group without a gap, its name at their middle.
+
+    Args:
+        codes: Of the rows.
+        names: Of the rows, which those of groups replace.
+        groups: None for rows that are by themselves.
+        longest: Letters of a name.
+    """
     if groups is not None:
-        names = [groups.name_of.get(code or "", name)
+        names = [drawing.shortened(groups.name_of.get(code or "", name), longest)
                  for code, name in zip(codes, names, strict=True)]  # fmt: skip
         blocks = [(name, len(list(same))) for name, same in groupby(names)]
     else:
