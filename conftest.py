@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 from collections.abc import Generator
 
@@ -21,6 +22,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Workers, kernels and other processes of tests take over what one of them has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# A shell starts what it runs in the background with Ctrl-C ignored; tests raise it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Each group shares what is slow to start, a kernel or a browser with JupyterLab.
 _IN_A_BROWSER = (
