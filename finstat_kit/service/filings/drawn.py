@@ -69,8 +69,6 @@ class Drawn:
             REPORTS: max(_LAST_ID[REPORTS] // (MOST_REPORTS * whole), 1),
             ANNUAL_REPORTS: max(_LAST_ID[ANNUAL_REPORTS] // whole, 1),
         }
-        self._orders = [self._order(year) for year in range(YEARS)]
-        self._ends = [_ends_of_days(FIRST_YEAR + year, self.places) for year in range(YEARS)]
         self.unit = lru_cache(maxsize=_UNITS_KEPT)(self._unit)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -79,6 +77,15 @@ class Drawn:
     def _unit(self, id_: int, row: int) -> Unit:
         """Return the unit in a row."""
         return unit_of(self.origin.living(id_, row), mixed(self.seed, 7, row))
+
+    @cached_property
+    def _orders(self) -> list[tuple[int, int, int]]:
+        return [self._order(year) for year in range(YEARS)]
+
+    @cached_property
+    def _ends(self) -> list[Ints]:
+        """Behind which place each day of the calendar year after each year ends."""
+        return [_ends_of_days(FIRST_YEAR + year, self.places) for year in range(YEARS)]
 
     def _order(self, year: int) -> tuple[int, int, int]:
         """Return factor, its inverse and shift of a year's permutation of places."""
