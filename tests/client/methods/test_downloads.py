@@ -241,7 +241,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 report = Scripted(PDF, PDF * 90).download(listed(file(1), file(2, PDF * 90)), {str(tmp_path)!r})
 print(report["problem"].to_list())
 """
-    seen = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True)
+    command = [sys.executable, "-B", "-c", line]  # bytecode would be cut off too, and stay
+    seen = subprocess.run(command, capture_output=True, text=True)
 
     assert seen.stdout == "[None, 'cannot be written: File too large']\n", seen.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["1_file 1.pdf"]
