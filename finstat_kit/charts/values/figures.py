@@ -64,11 +64,15 @@ class Figures(NamedTuple):
         return self.rows.drop_nulls("value")
 
     @property
+    def _distinct_years(self) -> list[int]:
+        rows = self.rows if self.present.is_empty() else self.present
+        return rows["year"].drop_nulls().unique().sort().to_list() if "year" in rows.columns else []
+
+    @property
     def years(self) -> str:
         """The years of the values, for the end of a heading."""
-        rows = self.rows if self.present.is_empty() else self.present
-        years = rows["year"].drop_nulls().sort() if "year" in rows.columns else pl.Series([])
-        if years.is_empty():
+        years = self._distinct_years
+        if not years:
             return ""
         first, last = years[0], years[-1]
         return f", {first}" if first == last else f", {first}–{last}"
@@ -76,7 +80,7 @@ class Figures(NamedTuple):
     @property
     def several_years(self) -> bool:
         """Whether the values are of several years."""
-        return "–" in self.years
+        return len(self._distinct_years) > 1
 
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
         """Return the note on rows that the chart does not show, and on mixed forms."""
