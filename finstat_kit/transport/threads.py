@@ -1,13 +1,20 @@
-"""Many requests: in order, over several threads, with bounded memory, stopped at once by Ctrl-C."""
+"""Many requests: in order, over several threads, with bounded memory, stopped at once by Ctrl-C.
+
+Code in threads of polars is stopped by it too, and before the interpreter ends.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
+from types import FrameType
 from typing import Final, Generic, TypeVar
 
 import polars as pl
@@ -20,6 +27,8 @@ Task = TypeVar("Task")
 
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
+_EXIT: Final = 2.0  # seconds that the end of the interpreter waits at most
+_exiting: Final = threading.Event()
 
 
 class Outcome(Generic[Result]):
@@ -142,15 +151,17 @@ def in_order(
 
 def heeding_interrupts(
     produce: Callable[[threading.Event], Iterator[Result]],
+    outer: threading.Event | None = None,
 ) -> Generator[Result, None, None]:
     """Yield what *produce* yields in a separate thread, so that Ctrl-C ends any wait for it.
 
-    For code that polars calls, in its own threads or while it defers Ctrl-C.
+    For code that polars calls, in its own threads or while it defers Ctrl-C. *outer* ends it too:
+    polars raises a Ctrl-C in one of its threads, and not in the others.
 
     Raises:
         KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
     """
-    stop = threading.Event()
+    stop = Stop(outer, _exiting)
     workers: Workers[None, None] = Workers(1)
     results = produce(stop)
     arrived: list[Outcome[Result | None]] = []
@@ -165,6 +176,8 @@ def heeding_interrupts(
                 while not arrived:
                     workers.finished()
                     pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
+                    if stop.is_set():
+                        raise KeyboardInterrupt
             except KeyboardInterrupt as interrupt:
                 stop.set()
                 while not arrived:
@@ -181,3 +194,29 @@ def heeding_interrupts(
                 stop.set()
                 workers.end()
                 break
+
+
+@atexit.register
+def _end_code_in_polars() -> None:
+    """Stop what our code in threads of polars waits for, and wait until they have left Python.
+
+    After a Ctrl-C, or an error in another part of a query, polars leaves such threads as they are.
+    One that needs the interpreter when it has ended aborts the process.
+    """
+    _exiting.set()
+    end = time.monotonic() + _EXIT
+    while _polars_runs_python() and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _polars_runs_python() -> bool:
+    own = threading.get_ident()
+    frames = [frame for thread, frame in sys._current_frames().items() if thread != own]
+    return any(_outermost(frame).startswith(("finstat_kit.", "polars.")) for frame in frames)
+
+
+def _outermost(frame: FrameType) -> str:
+    """Return the module that a thread has begun in: `threading` for one that Python started."""
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__"))

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
+import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -95,6 +96,7 @@ def struck(script: str, server: Hanging, *arguments: str) -> str:
         finally:
             process.kill()
     assert errors == ""
+    assert process.returncode == 0
     return printed
 
 
@@ -144,6 +146,56 @@ except fk.Interrupted as error:
 
     matrix(f"Ctrl-C in a scan, {engine}", expected.splitlines()[0], seen.split("\n")[0])
     assert seen == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ("collect(engine='streaming')", "interrupted after 1,002 rows 1002\n"),
+        ("sink_csv(os.devnull)", "interrupted; the query has no result None\n"),
+    ],
+)
+def test_a_ctrl_c_that_meets_another_part_of_a_query_ends_its_scan(end: str, expected: str) -> None:
+    """polars raises it where it is first seen, and leaves the thread of the scan as it is."""
+    script = f"""
+import os, threading, time
+os.environ["POLARS_MAX_THREADS"] = "1"  # busy with that part: no other raises it
+import polars as pl
+import finstat_kit as fk
+begun = threading.Event()
+def other_part(ids):
+    first = not begun.is_set()
+    begun.set()
+    while first:
+        pl.select(pl.lit(0))
+        time.sleep(0.001)
+    return ids
+reg = fk.Register(sys.argv[1], connections=1)
+ids = pl.col("id").map_batches(other_part, return_dtype=pl.Int64, is_elementwise=True)
+try:
+    reg.units.scan().select(ids, "ico").{end}
+except fk.Interrupted as error:
+    print(str(error).partition(", ")[0], error.cursor)
+"""
+    with Hanging(1_002, 1) as server:
+        assert struck(script, server) == expected
+
+
+def test_an_error_in_another_part_of_a_query_ends_its_scan() -> None:
+    """No request goes on for a query that has ended."""
+
+    def fail(ids: pl.Series) -> pl.Series:
+        raise ValueError("of the user")
+
+    with Hanging(1_002, 1) as server, fk.Register(server.url, connections=1) as reg:
+        ids = pl.col("id").map_batches(fail, return_dtype=pl.Int64, is_elementwise=True)
+        with pytest.raises(ValueError, match="of the user"):
+            reg.units.scan().select(ids, "ico").collect(engine="streaming")
+        for thread in threading.enumerate():
+            if thread.name == "finstat_kit":
+                thread.join(5)  # the deadline of a request is 30 s
+                assert not thread.is_alive()
 
 
 # httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not

@@ -41,7 +41,7 @@ from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import heeding_interrupts
 
 _SCANNED: Final = 1_000  # records of a scan fetched at once
-_STOPS: Final = 0.4  # seconds within which a stopped scan ends
+_STOPS: Final = 5.0  # seconds within which a stopped scan ends, also on a busy machine
 # With few threads polars 1 lets two sources of one plan wait for each other for ever. It refuses to
 # join frames of two classes.
 _JOINABLE: Final = not pl.__version__.startswith("1.")
@@ -225,35 +225,43 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         for runs in list(_under_way):
             runs.add(rows)
         try:
-            for frame in _frames(fetch, needs, since):
-                yield rows.of(frame, keep=rows.kept)
+            for frame in _frames(fetch, needs, since, rows.stop):
+                selected = rows.of(frame, keep=rows.kept)
+                rows.idle.set()
+                yield selected
+                rows.idle.clear()
         except (RegisterError, KeyboardInterrupt) as error:
             rows.error = error
             if isinstance(error, RegisterError) and not rows.kept:
                 error.partial = error.cursor = None  # the rows went to the sink
             raise
         finally:
-            rows.over.set()
+            rows.idle.set()
 
     return guarded(register_io_source(source, schema=schema))
 
 
-def _frames(fetch: Fetch, needs: Needs, since: date) -> Iterator[pl.DataFrame]:
+def _frames(
+    fetch: Fetch, needs: Needs, since: date, end: threading.Event
+) -> Iterator[pl.DataFrame]:
     """Yield the rows that a query needs; all since a day where its own days are not known."""
     begun = False
     try:
-        for frame in heeding_interrupts(lambda stop: fetch(needs, stop)):
+        for frame in heeding_interrupts(lambda stop: fetch(needs, stop), end):
             begun |= frame.height > 0
             yield frame
     except NotHeld:  # a served mirror
         if begun or needs.since == since:
             raise
         whole = replace(needs, since=since)
-        yield from heeding_interrupts(lambda stop: fetch(whole, stop))
+        yield from heeding_interrupts(lambda stop: fetch(whole, stop), end)
 
 
 class _Runs:
-    """The runs of scans within one query, whose rows a `collect` keeps for a possible error."""
+    """The runs of scans within one query, whose rows a `collect` keeps for a possible error.
+
+    A run that begins while several threads have a query each is noted in all of them.
+    """
 
     def __init__(self, *, keep: bool) -> None:
         self.keep = keep
@@ -262,7 +270,15 @@ class _Runs:
     def add(self, rows: _Rows) -> None:
         """Note that a run begins."""
         rows.kept |= self.keep
+        rows.queries.add(self)
         self._runs.append(rows)
+
+    def end(self) -> None:
+        """Stop the runs that polars leaves behind: no other query can use them."""
+        for rows in self._runs:
+            rows.queries.discard(self)
+            if not rows.queries:
+                rows.stop.set()
 
     def wrapped(
         self, error: pl.exceptions.ComputeError
@@ -274,18 +290,18 @@ class _Runs:
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException | None:
         """Return the error to raise, with the rows of the run that it ended; None if it is none."""
-        if not self.keep:
-            return None
         if isinstance(error, RegisterError):
             ended = [rows for rows in self._runs if rows.error is error]
         else:
             end = time.monotonic() + _STOPS
-            for rows in self._runs:  # a polars thread may be about to end it
-                rows.over.wait(max(end - time.monotonic(), 0))
+            for rows in self._runs:
+                rows.stop.set()  # Ctrl-C ends the queries of all threads
+            for rows in self._runs:
+                rows.idle.wait(max(end - time.monotonic(), 0))
             ended = [rows for rows in self._runs if isinstance(rows.error, KeyboardInterrupt)]
             if not ended and len(self._runs) == 1:  # polars ended it between two frames
                 ended = self._runs
-        return ended[0].completed(ended[0].error or error) if ended else None
+        return ended[0].completed(ended[0].error or error) if ended and self.keep else None
 
 
 # Those of every `collect` in any thread: polars runs a scan in threads of its own.
@@ -322,6 +338,7 @@ def _with_our_errors(query: Callable[[], Result], *, keep: bool) -> Result:
         raise ours from ours.__cause__
     finally:
         _under_way.discard(runs)
+        runs.end()
 
 
 class _Rows:
@@ -332,7 +349,9 @@ class _Rows:
     ) -> None:
         self.kept = False
         self.error: RegisterError | KeyboardInterrupt | None = None
-        self.over = threading.Event()
+        self.queries: set[_Runs] = set()
+        self.stop = threading.Event()
+        self.idle = threading.Event()  # it has ended, or polars has a frame of it
         self._name, self._since = name, since
         self._columns, self._predicate = columns, predicate
         self._taken: pl.DataFrame | None = None  # fetched, but possibly not in the frames yet
