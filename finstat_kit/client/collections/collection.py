@@ -139,8 +139,9 @@ class Collection(Checked):
         ``id > a``, ``id.is_in(ids)`` and the like, joined by ``&`` or ``|``, choose the parts of
         the list that are walked, ``head(n)`` the size of its pages, ``datumPoslednejUpravy >= day``
         the change date. Of units, ``ico == x``, ``dic == x`` and ``pravnaForma == x`` are
-        parameters of the request. Any other predicate is applied to the fetched records. From
-        ``/api/<list>`` and ``/api/<record>``.
+        parameters of the request. Any other predicate is applied to the fetched records, few at
+        first: ``head(5)`` behind it does not fetch them all, unless the engine is ``in-memory``.
+        From ``/api/<list>`` and ``/api/<record>``.
 
         Args:
             changed_since: Only ids changed on this day or later; None is everything.

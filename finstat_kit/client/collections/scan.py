@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date
 from functools import partial, wraps
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 import polars as pl
@@ -40,7 +41,8 @@ from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import heeding_interrupts
 
-_SCANNED: Final = 1_000  # records of a scan fetched at once
+# Records of a scan fetched at once: few at first, for the rows of a `head` may be among them.
+_BATCH: Final = range(10, 1_001)
 _STOPS: Final = 5.0  # seconds within which a stopped scan ends, also on a busy machine
 # With few threads polars 1 lets two sources of one plan wait for each other for ever. It refuses to
 # join frames of two classes.
@@ -92,13 +94,16 @@ def _fetched_records(
         pages = [pl.concat(_fetched_ids(session, name, needs, stop))]  # one list of changes for all
     else:
         pages = _fetched_ids(session, name, needs, stop)
+    size = _BATCH[0]
     for page in pages:
-        kept = ids_unchanged_in_cache(session, kind, page["id"].to_list(), max_requests, stop)
-        for batch in page.iter_slices(_SCANNED):
-            ids_ = batch["id"].to_list()
+        ids = page["id"].to_list()
+        kept = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
+        left = iter(ids)
+        while batch := list(islice(left, size)):
+            size = min(2 * size, _BATCH[-1])
             try:
                 yield fetch_records(
-                    kind, ids_, session, lambda n: None, keep=False, stop=stop, kept=kept
+                    kind, batch, session, lambda n: None, keep=False, stop=stop, kept=kept
                 )
             except NotFound as error:
                 shown = ", ".join(map(str, error.ids[:5])) + (" …" if len(error.ids) > 5 else "")

@@ -169,6 +169,18 @@ def test_ids_that_share_no_page_are_walked_to_directly() -> None:
     assert len(reg.asked) == 3
 
 
+def test_a_few_rows_of_a_filter_cost_few_records() -> None:
+    """The register does not know the filter; the first rows are among the first records."""
+    reg = fk.sample(3_000)
+    in_bratislava = reg.units.scan().filter(pl.col("kraj") == "SK010")
+
+    rows = in_bratislava.head(5).collect(engine="streaming")
+
+    assert rows.height == 5
+    assert reg.stats.requests < 300
+    assert in_bratislava.collect().head(5).equals(rows)
+
+
 def test_some_ids_of_a_real_host_are_not_refused_as_every_unit() -> None:
     """Neither as a list nor one by one: only what is left open asks for every record."""
 
@@ -321,14 +333,17 @@ def test_an_id_without_a_record_is_named_in_the_words_of_a_scan() -> None:
     with pytest.raises(fk.NotFound) as caught:
         reg.units.scan().collect()
 
+    last = caught.value.cursor
     assert caught.value.ids == [ids[5], ids[9]]
+    assert last in ids[8:]  # at least up to the id before the last without a record
     assert str(caught.value).splitlines() == [
         f"the list has ids without a record: {ids[5]}, {ids[9]}; the rows before are in .partial of "
         'this error; or leave out its .ids: .filter(~pl.col("id").is_in(ids))',
-        f'  nothing is lost up to id {ids[-1]}: resume with .filter(pl.col("id") > {ids[-1]})',
+        f'  nothing is lost up to id {last}: resume with .filter(pl.col("id") > {last})',
     ]
     assert caught.value.partial is not None
-    assert caught.value.partial.height == len(ids) - 2
+    before = [id_ for id_ in ids if id_ <= last and id_ not in caught.value.ids]
+    assert caught.value.partial["id"].to_list() == before
     others = reg.units.scan().filter(~ID.is_in(caught.value.ids)).collect()
     assert others["id"].to_list() == [id_ for id_ in ids if id_ not in caught.value.ids]
 
