@@ -211,12 +211,21 @@ def _end_code_in_polars() -> None:
 
 def _polars_runs_python() -> bool:
     own = threading.get_ident()
-    frames = [frame for thread, frame in sys._current_frames().items() if thread != own]
-    return any(_outermost(frame).startswith(("finstat_kit.", "polars.")) for frame in frames)
+    return any(
+        _is_called_by_polars(frame)
+        for thread, frame in sys._current_frames().items()
+        if thread != own
+    )
 
 
-def _outermost(frame: FrameType) -> str:
-    """Return the module that a thread has begun in: `threading` for one that Python started."""
-    while frame.f_back is not None:
-        frame = frame.f_back
-    return str(frame.f_globals.get("__name__"))
+def _is_called_by_polars(frame: FrameType) -> bool:
+    """Return whether a thread of polars has called our code, or one of Python has called polars."""
+    modules = []
+    caller: FrameType | None = frame
+    while caller is not None:
+        modules.append(str(caller.f_globals.get("__name__")))
+        caller = caller.f_back
+    # A thread that Python has started begins in `threading`.
+    return modules[-1].startswith("finstat_kit.") or any(
+        module.startswith("polars.") for module in modules
+    )

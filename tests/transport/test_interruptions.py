@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
-import polars as pl
 import pytest
 
 import finstat_kit as fk
@@ -182,20 +181,46 @@ except fk.Interrupted as error:
         assert struck(script, server) == expected
 
 
-def test_an_error_in_another_part_of_a_query_ends_its_scan() -> None:
-    """No request goes on for a query that has ended."""
-
-    def fail(ids: pl.Series) -> pl.Series:
-        raise ValueError("of the user")
-
-    with Hanging(1_002, 1) as server, fk.Register(server.url, connections=1) as reg:
-        ids = pl.col("id").map_batches(fail, return_dtype=pl.Int64, is_elementwise=True)
-        with pytest.raises(ValueError, match="of the user"):
-            reg.units.scan().select(ids, "ico").collect(engine="streaming")
-        for thread in threading.enumerate():
-            if thread.name == "finstat_kit":
-                thread.join(5)  # the deadline of a request is 30 s
-                assert not thread.is_alive()
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "query",
+    [
+        # An error elsewhere in a query, whose scan polars leaves as it is.
+        """
+def fail(ids):
+    input()
+    raise ValueError
+ids = pl.col("id").map_batches(fail, return_dtype=pl.Int64, is_elementwise=True)
+try:
+    reg.units.scan().select(ids, "ico").collect(engine="streaming")
+except Exception:
+    pass
+""",
+        # A scan that runs in a thread of Python, which polars has not begun.
+        """
+collect = lambda: reg.units.scan().collect(engine="in-memory")
+threading.excepthook = lambda error: None
+threading.Thread(target=collect, daemon=True).start()
+input()
+""",
+    ],
+)
+def test_python_ends_while_a_scan_waits(query: str) -> None:
+    """Its thread leaves Python first: one that does not aborts the process."""
+    start = (
+        "import sys, threading\nimport polars as pl\nimport finstat_kit as fk\n"
+        "reg = fk.Register(sys.argv[1], connections=1)\n"
+    )
+    with Hanging(1_002, 1) as server:
+        command = [sys.executable, "-c", start + query, server.url]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert server.all_hang.wait(60)
+            begun = time.monotonic()
+            _, errors = process.communicate("\n", timeout=20)
+    assert (process.returncode, errors) == (0, "")
+    assert time.monotonic() - begun < 5  # the deadline of a request is 30 s
 
 
 # httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not

@@ -226,8 +226,9 @@ def _lazy_frame(name: str, schema: pl.Schema, since: date, fetch: Fetch) -> pl.L
         # then count other rows.
         if predicate is not None and n_rows is None:
             needs = narrowed(needs, predicate)
-        rows = _Rows(name, since, column_names, predicate)
-        for runs in list(_under_way):
+        queries = list(_under_way)
+        rows = _Rows(name, since, column_names, predicate, sure=len(queries) == 1)
+        for runs in queries:
             runs.add(rows)
         try:
             for frame in _frames(fetch, needs, since, rows.stop):
@@ -265,7 +266,8 @@ def _frames(
 class _Runs:
     """The runs of scans within one query, whose rows a `collect` keeps for a possible error.
 
-    A run that begins while several threads have a query each is noted in all of them.
+    A run that begins while several threads have a query each is noted in all of them. polars knows
+    whose it is, and does not say: rows that may be of another query are not kept for a Ctrl-C.
     """
 
     def __init__(self, *, keep: bool) -> None:
@@ -275,15 +277,7 @@ class _Runs:
     def add(self, rows: _Rows) -> None:
         """Note that a run begins."""
         rows.kept |= self.keep
-        rows.queries.add(self)
         self._runs.append(rows)
-
-    def end(self) -> None:
-        """Stop the runs that polars leaves behind: no other query can use them."""
-        for rows in self._runs:
-            rows.queries.discard(self)
-            if not rows.queries:
-                rows.stop.set()
 
     def wrapped(
         self, error: pl.exceptions.ComputeError
@@ -306,6 +300,7 @@ class _Runs:
             ended = [rows for rows in self._runs if isinstance(rows.error, KeyboardInterrupt)]
             if not ended and len(self._runs) == 1:  # polars ended it between two frames
                 ended = self._runs
+            ended = [rows for rows in ended if rows.sure]
         return ended[0].completed(ended[0].error or error) if ended and self.keep else None
 
 
@@ -343,18 +338,23 @@ def _with_our_errors(query: Callable[[], Result], *, keep: bool) -> Result:
         raise ours from ours.__cause__
     finally:
         _under_way.discard(runs)
-        runs.end()
 
 
 class _Rows:
     """The rows of a scan so far, as the query selects them, for a possible error."""
 
     def __init__(
-        self, name: str, since: date, columns: list[str], predicate: pl.Expr | None
+        self,
+        name: str,
+        since: date,
+        columns: list[str],
+        predicate: pl.Expr | None,
+        *,
+        sure: bool,
     ) -> None:
+        self.sure = sure  # whose query they are of
         self.kept = False
         self.error: RegisterError | KeyboardInterrupt | None = None
-        self.queries: set[_Runs] = set()
         self.stop = threading.Event()
         self.idle = threading.Event()  # it has ended, or polars has a frame of it
         self._name, self._since = name, since

@@ -310,6 +310,20 @@ def test_an_error_of_two_scans_has_the_rows_of_the_one_that_failed() -> None:
 @pytest.mark.skipif(
     pl.__version__.startswith("1."), reason="two sources of one plan wait for each other"
 )
+def test_a_query_that_ends_leaves_others_alone() -> None:
+    """Also those that polars alone knows of, and that have begun while it was under way."""
+    with fk.sample(500).serve() as url, fk.Register(url) as reg:
+        batches = reg.units.scan().collect_batches(chunk_size=10)
+        with pytest.raises(ValueError, match="of the user"):
+            REG.units.scan().map_batches(_refuse).collect(engine="in-memory")
+        REG.units.scan().collect()
+        assert sum(batch.height for batch in batches) == 500
+
+
+def _refuse(rows: pl.DataFrame) -> pl.DataFrame:
+    raise ValueError("of the user")
+
+
 def test_scans_can_be_joined_with_each_other_and_with_other_frames() -> None:
     """Scans of one collection, of several, and of several registers."""
     units, statements = REG.units.scan(), REG.statements.scan()
