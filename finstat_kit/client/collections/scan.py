@@ -42,7 +42,8 @@ from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.transport.threads import heeding_interrupts
 
 # Records of a scan fetched at once: few at first, for the rows of a `head` may be among them.
-_BATCH: Final = range(10, 1_001)
+_FIRST_BATCH: Final = 10
+_LARGEST_BATCH: Final = 1_000
 _STOPS: Final = 5.0  # seconds within which a stopped scan ends, also on a busy machine
 # With few threads polars 1 lets two sources of one plan wait for each other for ever. It refuses to
 # join frames of two classes.
@@ -94,13 +95,13 @@ def _fetched_records(
         pages = [pl.concat(_fetched_ids(session, name, needs, stop))]  # one list of changes for all
     else:
         pages = _fetched_ids(session, name, needs, stop)
-    size = _BATCH[0]
+    size = _FIRST_BATCH
     for page in pages:
         ids = page["id"].to_list()
         kept = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
         left = iter(ids)
         while batch := list(islice(left, size)):
-            size = min(2 * size, _BATCH[-1])
+            size = min(2 * size, _LARGEST_BATCH)
             try:
                 yield fetch_records(
                     kind, batch, session, lambda n: None, keep=False, stop=stop, kept=kept
@@ -288,7 +289,10 @@ class _Runs:
         return next((ours for ours in errors if type(ours).__name__ in str(error)), None)
 
     def completed(self, error: RegisterError | KeyboardInterrupt) -> BaseException | None:
-        """Return the error to raise, with the rows of the run that it ended; None if it is none."""
+        """Return the error to raise, with the rows of the run that it ended; None if it is none.
+
+        A Ctrl-C stops all runs first.
+        """
         if isinstance(error, RegisterError):
             ended = [rows for rows in self._runs if rows.error is error]
         else:

@@ -400,6 +400,27 @@ def test_ctrl_c_in_any_query_of_a_scan_is_ours(
         )
 
 
+def test_rows_that_may_be_of_another_query_are_not_given() -> None:
+    """While two queries are under way, polars alone knows which of them a scan is of."""
+    reg, ids = refused_at(20)
+
+    def interrupt(path: str, query: str) -> None:
+        if query == f"id={ids[20]}":
+            raise KeyboardInterrupt
+
+    def inner(rows: pl.DataFrame) -> pl.DataFrame:
+        with pytest.raises(fk.Interrupted) as caught:
+            reg.units.scan().collect(engine="in-memory")
+        partials.append(caught.value.partial)
+        return rows
+
+    reg.instead = interrupt
+    partials: list[pl.DataFrame | None] = []
+    REG.units.scan().map_batches(inner).collect(engine="in-memory")
+
+    assert partials == [None]
+
+
 def test_the_line_to_go_on_with_has_the_change_date() -> None:
     """Pasted without it, it would walk the whole register."""
     reg = Watched(fk.sample(3_000))
