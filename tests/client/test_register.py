@@ -252,7 +252,7 @@ def test_spans_are_counted_from_the_registers_day(span: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT"), True]
+    "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT", "D"), True]
 )
 def test_what_is_no_span_is_refused(span: Any) -> None:
     with pytest.raises(fk.UsageError, match="changed_since="):

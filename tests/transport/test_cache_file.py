@@ -34,6 +34,8 @@ from tests.support.remote_sample import Behind
 
 ROOT = Path(__file__).parents[2]
 
+FORKS = "ignore:This process:DeprecationWarning"  # polars has threads
+
 # Fetches records of a sample through a file, from a place on, until it is ended.
 FETCHES = """
 import sys
@@ -158,6 +160,65 @@ def test_after_fork(file: Path) -> None:
         reg.units.get(ids[20:40])
         assert os.waitpid(child, 0)[1] == 0
     assert assert_whole(file) == 40
+
+
+# Opens, uses and drops what holds the file, and prints after each whether it is still open.
+DROPS = """
+import gc, os, sys, threading
+from pathlib import Path
+import finstat_kit as fk
+
+file, fd = sys.argv[1], Path("/proc/self/fd")
+
+def report(what):
+    gc.collect()
+    links = [os.readlink(link) for link in fd.iterdir() if link.exists()] if fd.exists() else []
+    print(what, sum(link.startswith(file) for link in links))
+
+def record(count):
+    reg = fk.use("sample", cache=file)
+    fk.use(None)
+    return reg.units.get(reg.units.ids(limit=count))
+
+record(5); report("dropped register")
+reg = fk.use("sample", cache=file); fk.units.get(fk.units.ids(limit=9)); fk.use(None)
+reg.close(); report("closed register")
+replayed = fk.use(f"cache:{file}"); fk.units.get(reg.units.ids(limit=5)); fk.use(None)
+reg.close(); del replayed; report("dropped replay")
+with fk.using("sample", cache=file): fk.units.get(fk.units.ids(limit=12))
+report("end of a block")
+thread = threading.Thread(target=record, args=(15,)); thread.start(); thread.join()
+report("dropped in a thread")
+try: fk.Register("https://ruz.example", cache=file)
+except fk.UsageError: pass
+report("refused")
+with fk.using(f"cache:{file}") as replayed:
+    os.replace(file, file + ".former"); fk.use("sample", cache=file).units.get(
+        fk.sample().units.ids(limit=5))
+    fk.units.get(fk.sample().units.ids(limit=5)); fk.use(None)
+report("replaced")
+if hasattr(os, "fork"):
+    reg = fk.use("sample", cache=file); fk.units.get(fk.units.ids(limit=9))
+    child = os.fork()
+    if not child:
+        report("child"); sys.exit()
+    assert os.waitpid(child, 0)[1] == 0
+    reg.close()
+fk.use("sample", cache=file).units.get(fk.units.ids(limit=20))
+print("used at the end")
+"""
+
+
+def test_a_file_is_closed_where_its_owner_ends(file: Path) -> None:
+    """Nothing is left to the collector, which would warn; a child inherits no connection."""
+    command = [sys.executable, "-X", "dev", "-W", "error", "-W", FORKS, "-c", DROPS, str(file)]
+
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (ended.stderr, ended.returncode) == ("", 0)
+    assert [line for line in ended.stdout.splitlines() if not line.endswith(" 0")] == [
+        "used at the end"
+    ]
 
 
 def changed_byte(file: Path, place: int, bit: int) -> None:
@@ -495,7 +556,7 @@ def test_a_damaged_file_is_an_error_with_the_cure(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no database" * 100, "file is not a database"),
+        (b"no database" * 100, "cannot be read"),
         (b"", "holds no replies"),
     ],
 )

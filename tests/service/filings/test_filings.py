@@ -659,7 +659,7 @@ def test_what_is_drawn_can_be_filed_and_corrected_by_name(case: str) -> None:
 
 def test_every_case_is_documented_and_no_other_is_known() -> None:
     """The table of `Sample.file` has what can be filed; another name is refused, unsent."""
-    documented = re.findall(r"^ +``(\w+)`` ", Sample.file.__doc__ or "", re.MULTILINE)
+    documented = re.findall(r"^ *``(\w+)``  ", Sample.file.__doc__ or "", re.MULTILINE)
     sample = fk.sample(10)
     before = sample._store
 
