@@ -21,6 +21,7 @@ from pathlib import Path
 import contents
 import contents_mirror
 import embedded_register
+import filing_walk
 import findings
 import label_columns
 import local_copy
@@ -37,6 +38,7 @@ _SUBJECTS = {
         one_connection,
         many_records,
         contents,
+        filing_walk,
         label_columns,
         start_up,
         embedded_register,

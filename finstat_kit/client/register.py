@@ -1018,14 +1018,12 @@ class Register(Checked):
         then reads the former one. The others stay in the frame, marked. A statement belongs to the
         unit named in it.
 
-        From ``/api/uctovna-zavierka``, one request per statement, and as few as show that the years
-        are complete: that ids grow with the day of filing is used as a hint once it was observed;
-        otherwise, and for ``year=None``, every statement is requested. If a year is not found,
-        every statement that can be of the year is requested: all except those below one filed
-        before the end of the year, and those of units founded after the year or dissolved before
-        it. If it is found, the hint misses a correction filed more than three years after the end
-        of its year, or at the time when the unit would have filed its next statement;
-        ``year=None`` finds these too.
+        From ``/api/uctovna-zavierka``, one request per statement: for ``year=None`` all that the
+        units list; for a year those with the highest ids, down to one that was filed more than 90
+        days before 1 January of that year, because ids grow with the day on which statements are
+        entered. Where a fetched one was filed after one with a higher id, all statements of the
+        unit are requested; disorder among those that are not requested cannot be seen. What is
+        requested of a unit does not depend on the other units of the call.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
@@ -1193,11 +1191,13 @@ class Register(Checked):
             read; with any other reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
-            ``collection`` (String), ``requests`` (Int64), ``seconds`` (Float64, at the register's
-            rate; of one without a limit, such as a sample, at the live register's) and ``bytes``
-            (Int64). For ids, the requests include the records of the units, and the number of
-            statements is the usual one. For records it is an upper bound, all that the units list:
-            so many are needed if years are not found. That of reports is the usual number.
+            ``collection`` (String), ``requests`` (Int64, the number to be expected), ``at_most``
+            (Int64, null for reports, whose number the statements show), and of the expected
+            requests ``seconds`` (Float64, at the register's rate; of one without a limit, such as a
+            sample, at the live register's) and ``bytes`` (Int64). For ids, the requests include the
+            records of the units, and the number of statements is the usual one; for records it is
+            at most what the units list. Of a year, one statement is expected for each year since
+            then and two before; so an old year takes nearly all of them, as all years do.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.

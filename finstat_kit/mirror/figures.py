@@ -27,7 +27,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
 
-_UNIT: Final = (*filing_rules.UNIT, "nazovUJ", *assemble.CARRIED)
+_UNIT: Final = (*filing_rules.UNIT, "nazovUJ", *assemble.CARRIED, *assemble.DAYS)
 _REPORT: Final = (
     "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
 )  # fmt: skip
@@ -450,9 +450,7 @@ def _statements_of(
     own = listed_ids.join(owners, on="unit_id", how="semi")
     of_owners = read(own["statement_id"])
     of_owners = pl.concat([of_owners, statements.unread(own["statement_id"], of_owners)])
-    hints = filing_rules.known_of(of_owners, consolidated=consolidated)
-    if filing_order.grows_with_filing(hints):
-        needed = filing_order.next_ids(own, hints, list(years), confirm=False)
-        closed = closed.filter(pl.col("statement_id").is_in(needed.implode()))
+    possible = filing_order.possible(own, filing_rules.known_of(of_owners), years)
+    closed = closed.filter(pl.col("statement_id").is_in(possible["statement_id"].implode()))
     rows = pl.concat([rows.join(of_owners, on="id", how="anti"), of_owners])
     return rows, closed["unit_id"].unique()

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Mapping
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -127,34 +128,24 @@ def _cells(
 def _reason_without_filing(sample: Sample, unit: Mapping[str, Any], year: int) -> str:
     """Return what hides a filing of a year, by the order of the ids of statements.
 
-    A statement that is not public can be of it, or one without a period.
+    A statement that is not public can be of it, or one without a period, unless a later id was
+    filed more than 90 days before the year.
     """
-    first, last = f"{year}-01-01", f"{year}-12-31"
-    if (unit.get("datumZalozenia") or first) > last or (unit.get("datumZrusenia") or last) < first:
-        return "no_filing_for_year"
+    limit = (date(year, 1, 1) - timedelta(days=90)).isoformat()
+    hiding: list[str] = []
     replies = (
         sample._answer("GET", "/api/uctovna-zavierka", f"id={id_}")
-        for id_ in sorted(unit["idUctovnychZavierok"])
+        for id_ in sorted(unit["idUctovnychZavierok"], reverse=True)
     )
-    records = [json.loads(reply.body) for reply in replies]
-    # A statement of another unit shows nothing about the years of this one.
-    own = [record for record in records if record.get("idUJ") == unit["id"]]
-    ends, filed = (
-        [record[name] for record in own if name in record] for name in ("obdobieDo", "datumPodania")
-    )
-    years = [end[:4] for end in ends]
-    if years == sorted(years) and filed == sorted(filed):
-        before = [record["id"] for record in own if record.get("datumPodania", last) < last]
-        records = [record for record in records if record["id"] > max(before, default=0)]
-    if any(record.get("stav") == "NEVEREJNÁ" for record in records):
-        return "non_public"
-    undated = [
-        record
-        for record in records
-        if record in own and not {"stav", "obdobieDo"} & record.keys()
-        and not record.get("konsolidovana")
-    ]  # fmt: skip
-    return "unreadable" if undated else "no_filing_for_year"
+    for record in (json.loads(reply.body) for reply in replies):
+        own = record.get("idUJ") == unit["id"]
+        if record.get("stav") == "NEVEREJNÁ":
+            hiding.append("non_public")
+        elif own and not {"stav", "obdobieDo"} & record.keys() and not record.get("konsolidovana"):
+            hiding.append("unreadable")
+        elif own and "obdobieDo" in record and record.get("datumPodania", limit) < limit:
+            break
+    return min(hiding, default="no_filing_for_year")
 
 
 def truth(sample: Sample, unit: int, year: int) -> Truth:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from datetime import date
 from functools import partial
 from typing import Any
 
 import numpy as np
-import polars as pl
 from hypothesis import strategies as st
 
 import finstat_kit as fk
@@ -151,28 +149,6 @@ class Watched(fk.Register):
         path = path.removeprefix("//register.example")
         self.asked.append(f"{path}?{query}")
         return self.instead(path, query) or self.sample._answer(method, path, query)
-
-
-class Renumbered(fk.Register):
-    """A sample whose statements have other ids: those of the same statements in another order."""
-
-    def __init__(self, sample: Sample, units: pl.DataFrame, seed: int) -> None:
-        self._sample = sample
-        ids = units["idUctovnychZavierok"].explode().drop_nulls().unique().sort()
-        self._new = dict(zip(ids, ids.shuffle(seed), strict=True))
-        self._old = {new: old for old, new in self._new.items()}
-        super().__init__("renumbered:", transport=InProcess(self._answer))
-
-    def renumbered(self, units: pl.DataFrame) -> pl.DataFrame:
-        """Return records of units with the ids that their statements have here."""
-        new = pl.element().replace_strict(self._new)
-        return units.with_columns(pl.col("idUctovnychZavierok").list.eval(new))
-
-    def _answer(self, method: str, path: str, query: str) -> Reply:
-        new = int(query.removeprefix("id="))
-        reply = self._sample._answer(method, path, f"id={self._old[new]}")
-        record = json.loads(reply.body) | {"id": new}
-        return reply._replace(body=json.dumps(record).encode())
 
 
 class Switched:

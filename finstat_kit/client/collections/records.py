@@ -249,8 +249,16 @@ def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched
         yield id_, kind.of_row(row) if row["held"] else NotFound("no record", ids=[id_])
 
 
-def refuse_long_work(requests: int, session: Session, max_requests: int | None) -> None:
+def refuse_long_work(
+    requests: int, session: Session, max_requests: int | None, at_most: int | None = None
+) -> None:
     """Refuse unexpectedly long work before the first request.
+
+    Args:
+        requests: How many are to be expected.
+        session: Of the register.
+        max_requests: As given by the user.
+        at_most: How many there can be, if not as many as expected.
 
     Raises:
         UsageError: With the number, the time it would take, and the alternatives.
@@ -259,12 +267,13 @@ def refuse_long_work(requests: int, session: Session, max_requests: int | None) 
     if requests <= most:
         return
     took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
+    beyond = "" if at_most in (None, requests) else f" (at most {at_most:,})"
     cure = (
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
         "mirror ({}), which resumes after an interruption, or allow it by {}"
     )
     raise UsageError(
-        f": this needs {requests:,} requests, one per record{took} at the register's rate",
+        f": this needs {requests:,} requests{beyond}, one per record{took} at the register's rate",
         argument="max_requests",
         value=most,
         cure=Either(

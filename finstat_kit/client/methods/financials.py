@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, get_args
 
 import polars as pl
@@ -30,10 +30,9 @@ from finstat_kit.protocol.wire import MAX_ID
 
 # The columns of units that are read, the two of ids first; an error lists names and towns.
 _OF_UNITS: Final = tuple(
-    dict.fromkeys(
-        ("id", "idUctovnychZavierok", *filing_rules.UNIT, "nazovUJ", "mesto", *assemble.CARRIED)
-    )
-)
+    dict.fromkeys(("id", "idUctovnychZavierok", *filing_rules.UNIT, "nazovUJ", "mesto",
+                   *assemble.CARRIED, *assemble.DAYS))
+)  # fmt: skip
 _FIRST_YEAR: Final = 1990  # below it is a number of years
 _LAST_YEAR: Final = 2100
 Year = int | Iterable[int] | None
@@ -46,6 +45,7 @@ _PLAN: Final = pl.Schema(
     {
         "collection": pl.String(),
         "requests": pl.Int64(),
+        "at_most": pl.Int64(),
         "seconds": pl.Float64(),
         "bytes": pl.Int64(),
     }
@@ -86,46 +86,38 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
     """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
-    years = years_of(year)
+    return _expected_requests(session, units, years_of(year))
+
+
+def _expected_requests(session: Session, units: Given, years: Sequence[int] | None) -> pl.DataFrame:
+    """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
     records = _records_given(units)
-    fetched, counts = 0, None
+    fetched, counts = 0, pl.Series([], dtype=pl.Int64)
     if session.copy is None and records is None:
         fetched = arguments.ids(units, "units").n_unique()
+        counts = pl.repeat(_STATEMENTS_OF_A_UNIT, fetched, eager=True)
     elif session.copy is None and records is not None:
         counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
-    return _expected_requests(fetched, counts, years, session.rate or LIVE_RATE)
-
-
-def _expected_requests(
-    units: int,
-    statements: pl.Series | None,
-    years: Sequence[int] | None,
-    rate: float,
-) -> pl.DataFrame:
-    """Return what is to be expected; see *dry_run* of `Register.financials`.
-
-    Args:
-        units: How many records of units are requested.
-        statements: How many statements each unit has, None where it is not known.
-        years: The years that are wanted, None for all.
-        rate: Requests per second.
-    """
-    statement_counts = (
-        pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True) if statements is None else statements
-    )
-    total = int(statement_counts.sum())
-    old_years = sum(year <= _LAST_OLD_YEAR for year in years or ())
-    year_count = len(years or ())
+    statements = int(counts.sum())
     if years is None:
-        report_count = total * _REPORTS_OF_A_FILING
+        likely, reports = statements, statements * _REPORTS_OF_A_FILING
     else:
-        each = (
-            (year_count - old_years) * _REPORTS_OF_A_FILING + old_years * _REPORTS_OF_AN_OLD_FILING
-        ) / year_count
-        report_count = float(statement_counts.clip(0, year_count).sum()) * each
-    # All statements at most: where a year is not found it may have been filed late.
-    requests = {"units": units, "statements": total, "reports": round(report_count)}
-    rows = [(name, n, n / rate, n * _BYTES[name]) for name, n in requests.items()]
+        # One of each year since, and the one of the year before, whose day of filing ends the walk.
+        likely = int(counts.clip(0, max(2, session.today().year - years[0] + 2)).sum())
+        old_years = sum(year <= _LAST_OLD_YEAR for year in years)
+        new_years = len(years) - old_years
+        each = new_years * _REPORTS_OF_A_FILING + old_years * _REPORTS_OF_AN_OLD_FILING
+        reports = float(counts.clip(0, len(years)).sum()) * each / len(years)
+    requests = {
+        "units": (fetched, fetched),
+        "statements": (likely, statements),
+        "reports": (round(reports), None),
+    }
+    rate = session.rate or LIVE_RATE
+    rows = [
+        (name, number, most, number / rate, number * _BYTES[name])
+        for name, (number, most) in requests.items()
+    ]
     return pl.DataFrame(rows, schema=_PLAN, orient="row")
 
 
@@ -244,20 +236,25 @@ def _units_given(
     if ico is not None:
         units = Units("units", session).ids(ico=ico, progress=False)
     records = _records_given(units)
-    refuse_long_work(_expected(session, units, years, reports=reports), session, most)
+    expected, at_most = _expected(session, units, years, reports=reports)
+    refuse_long_work(expected, session, most, at_most)
     if records is None:
         ids = arguments.ids(units, "units").unique(maintain_order=True)
         records = records_or_ids("units", ids, session)
         # The records show how many statements there are; before, their number was a guess.
-        rest = _expected(session, records, years, reports=reports)
-        refuse_long_work(ids.len() + rest, session, most)
+        expected, at_most = _expected(session, records, years, reports=reports)
+        refuse_long_work(ids.len() + expected, session, most, ids.len() + at_most)
     return records.unique("id", keep="first", maintain_order=True)
 
 
-def _expected(session: Session, units: Given, years: Sequence[int] | None, *, reports: bool) -> int:
-    """Return how many requests filings take, or with *reports* figures."""
-    expected = plan(session, units, years)
-    return int(expected.filter((pl.col("collection") != "reports") | reports)["requests"].sum())
+def _expected(
+    session: Session, units: Given, years: Sequence[int] | None, *, reports: bool
+) -> tuple[int, int]:
+    """Return how many requests filings take, or with *reports* figures: expected, and at most."""
+    plans = _expected_requests(session, units, years).filter(
+        (pl.col("collection") != "reports") | reports
+    )
+    return int(plans["requests"].sum()), int(plans["at_most"].fill_null(plans["requests"]).sum())
 
 
 def _by_chunks(
@@ -284,7 +281,8 @@ def _by_chunks(
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
     finished_chunks: list[pl.DataFrame] = []
-    expected = _expected(session, units, years, reports=reports)
+    expected, _ = _expected(session, units, years, reports=reports)
+    first_year = None if years is None else years[0]
 
     def finished() -> pl.DataFrame:
         if finished_chunks:
@@ -302,63 +300,38 @@ def _by_chunks(
         holding(finished, text),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
-        walk = _Statements(session, units, years, advance, consolidated=consolidated)
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(many):
-            statements = walk.statements_of(chunk)
+            statements = _statements_of(session, chunk, first_year, advance)
             filed = filing_rules.by_rule(chunk, statements, years, consolidated=consolidated)
             finished_chunks.append(finish(chunk, filed, advance))
     return finished()
 
 
-class _Statements:
-    """The statements fetched so far, and whether their ids grow with the day of filing."""
+def _statements_of(
+    session: Session, units: pl.DataFrame, year: int | None, advance: Advance
+) -> pl.DataFrame:
+    """Fetch the statements of units in which all filings of a year and of later ones are.
 
-    def __init__(
-        self,
-        session: Session,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        advance: Advance,
-        *,
-        consolidated: bool,
-    ) -> None:
-        self._session = session
-        self._advance = advance
-        self._years = years
-        self._consolidated = consolidated
-        self.found = KINDS["statements"].frame([])
-        self._known = filing_rules.known_of(self.found, consolidated=consolidated)
-        self._ids_grow = False
-        ids = filing_rules.held_by(units)["statement_id"]
-        if years is not None and ids.len() > filing_order.PROBES:
-            self._fetch(filing_order.probes(ids))
-            self._ids_grow = filing_order.grows_with_filing(self._known)
-
-    def statements_of(self, units: pl.DataFrame) -> pl.DataFrame:
-        """Fetch the statements needed for some units; return all statements fetched so far."""
-        held = filing_rules.held_by(units)
-        for ids in self._rounds(held):
-            self._fetch(ids)
-        return self.found
-
-    def _rounds(self, listed: pl.DataFrame) -> Iterator[pl.Series]:
-        if not self._ids_grow:
-            yield listed.join(self._known, on="statement_id", how="anti")["statement_id"]
-            return
-        assert self._years is not None
-        while not (ids := filing_order.next_ids(listed, self._known, list(self._years))).is_empty():
-            yield ids
-
-    def _fetch(self, ids: pl.Series) -> None:
-        if ids.is_empty():
-            return
-        ids = ids.unique(maintain_order=True)  # two units may list one statement
-        # The number of requests was checked before the first one.
-        records = records_or_ids("statements", ids, self._session)
-        self._advance(ids.len())
-        self.found = pl.concat([self.found, records])
-        self._known = filing_rules.known_of(self.found, consolidated=self._consolidated)
+    Args:
+        session: Of the register.
+        units: Records of units.
+        year: The earliest that is wanted, None for all statements.
+        advance: Counts the requests.
+    """
+    listed_ids = filing_rules.held_by(units)
+    statements = KINDS["statements"].frame([])
+    ids = listed_ids["statement_id"].unique(maintain_order=True)
+    while True:
+        if year is not None:
+            ids = filing_order.next_ids(listed_ids, filing_rules.known_of(statements), year)
+        if ids.len():
+            # The number of requests was checked before the first one.
+            records = records_or_ids("statements", ids, session)
+            advance(ids.len())
+            statements = pl.concat([statements, records])
+        if year is None or ids.is_empty():
+            return statements
 
 
 def years_of(year: Year, name: str = "year") -> list[int] | None:

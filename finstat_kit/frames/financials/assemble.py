@@ -17,7 +17,7 @@ from finstat_kit.frames.reports.templates import PERIOD
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
-_DAYS: Final = ("datumZalozenia", "datumZrusenia")
+DAYS: Final = ("datumZalozenia", "datumZrusenia")
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
 IDENTITY: Final = pl.Schema(
@@ -26,7 +26,7 @@ IDENTITY: Final = pl.Schema(
 PROVENANCE: Final = pl.Schema(
     {
         **dict.fromkeys(CARRIED, pl.String()),
-        **dict.fromkeys(_DAYS, pl.Date()),
+        **dict.fromkeys(DAYS, pl.Date()),
         **dict.fromkeys(FILED, pl.String()),
         "period_from": pl.Date(),
         "period_to": pl.Date(),
@@ -202,7 +202,7 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
 
 def carried(units: pl.DataFrame) -> pl.DataFrame:
     """Return what rows carry along from the records of units."""
-    columns = ("id", "nazovUJ", *CARRIED, *_DAYS)
+    columns = ("id", "nazovUJ", *CARRIED, *DAYS)
     return units.select(columns).rename({"id": "unit_id", "nazovUJ": "name"})
 
 

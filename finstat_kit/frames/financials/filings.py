@@ -34,10 +34,7 @@ FILINGS: Final = pl.Schema(
     }
 )
 # The columns of units and statements that are read.
-UNIT: Final = (
-    "id", "ico", wire.STATE, wire.CHANGED, "idUctovnychZavierok", "datumZalozenia",
-    "datumZrusenia",
-)  # fmt: skip
+UNIT: Final = ("id", "ico", wire.STATE, wire.CHANGED, "idUctovnychZavierok")
 STATEMENT: Final = (
     "id", "idUJ", "obdobieOd", "obdobieDo", "datumPodania", "nazovFondu", "konsolidovana",
     "konsolidovanaZavierkaUstrednejStatnejSpravy", "suhrnnaUctovnaZavierkaVerejnejSpravy", "typ",
@@ -56,33 +53,25 @@ _MOST_MONTHS: Final = 120
 
 
 def held_by(units: pl.DataFrame) -> pl.DataFrame:
-    """Return ``unit_id`` and ``statement_id`` of every statement that units, each once, list.
-
-    Beside them the days on which the unit was ``founded`` and ``dissolved``.
-    """
+    """Return ``unit_id`` and ``statement_id`` of every statement that units, each once, list."""
     return (
         units.select(
             unit_id="id",
             statement_id=pl.col("idUctovnychZavierok").list.unique(maintain_order=True),
-            founded="datumZalozenia",
-            dissolved="datumZrusenia",
         )
         .explode("statement_id")
         .drop_nulls("statement_id")
     )
 
 
-def known_of(statements: pl.DataFrame, *, consolidated: bool) -> pl.DataFrame:
-    """Return what the walk needs of statements; see `filing_order.next_ids`."""
-    ends, filed = pl.col("obdobieDo"), pl.col("datumPodania")
-    able = pl.col("typ").is_in(KINDS) & (_flag("konsolidovana") == consolidated)
+def known_of(statements: pl.DataFrame) -> pl.DataFrame:
+    """Return what statements show about the order of filing; see `filing_order.next_ids`."""
+    filed = pl.col("datumPodania")
+    # Nothing is filed before its period ends, but for the days of the last month.
+    is_after = filed >= pl.col("obdobieDo").dt.month_start()
+    shows = _of_the_statement().is_null() & is_plausible(filed) & is_after
     return statements.select(
-        statement_id="id",
-        owner="idUJ",
-        year=pl.when(is_plausible(ends)).then(ends.dt.year()),
-        ends=pl.when(is_plausible(ends)).then(ends),
-        filed=pl.when(is_plausible(filed)).then(filed),
-        answers=(able & _of_the_statement().is_null()).fill_null(value=False),
+        statement_id="id", owner="idUJ", filed=pl.when(shows).then(filed.cast(pl.Date))
     )
 
 
@@ -251,8 +240,9 @@ def _hidden(
     reasons = undated.select("idUJ", statement_id="id", hidden=hidden)
     ids = held_by(units)
     ids = ids.join(ids.join(reasons, on="statement_id", how="semi"), on="unit_id", how="semi")
-    records = known_of(statements, consolidated=False)
-    possible = filing_order.possible(ids, records, years).join(reasons, on="statement_id")
+    possible = filing_order.possible(ids, known_of(statements), years).join(
+        reasons, on="statement_id"
+    )
     is_own = (pl.col("idUJ") == pl.col("unit_id")).fill_null(value=True)
     of_year = possible.filter(is_own).group_by("unit_id", year="wanted").agg(pl.col("hidden").min())
     of_the_year = pl.col("reason") == "no_filing_for_year"
