@@ -841,7 +841,7 @@ class Register(Checked):
             Interrupted: Ctrl-C while a template was requested.
 
         Warns:
-            UserWarning: Once, if some reports gave no number; see ``reasons`` of
+            RegisterWarning: Once, if some reports gave no number; see ``reasons`` of
                 `check_reports`.
 
         Example:

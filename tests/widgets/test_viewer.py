@@ -546,8 +546,19 @@ def test_a_register_without_names_finds_an_ico() -> None:
     with SAMPLE.serve() as url:
         viewer = fk.StatementViewer(register=fk.Register(url, tries=1), lang="en")
         assert sought(viewer, "00372491") == ["Skúška Orol 510, s. r. o."]
+        assert sought(viewer, "SK2083436354") == ["Skúška Orol 510, s. r. o."]
+        assert sought(viewer, "372491") == []  # may still be being typed
     assert sought(viewer, "00372492") == []
     wait_for(viewer.line, "Failed: ")
+
+
+def test_a_number_with_two_meanings_offers_both_units() -> None:
+    """And chooses none."""
+    viewer = fk.StatementViewer(register=SAMPLE)
+
+    assert len(sought(viewer, "61387")) == 2
+
+    assert viewer.value is None
 
 
 def test_a_register_that_fails_is_a_line_of_text() -> None:
