@@ -647,6 +647,27 @@ def test_every_control_has_a_name() -> None:
         assert len(labels) == len(set(labels)) == 4
 
 
+@pytest.mark.parametrize(("lang", "mark"), [("sk", "v mene USD, nie v eurách"),
+                                            ("en", "in USD, not in euro")])  # fmt: skip
+def test_what_is_no_euro_is_marked(lang: Lang, mark: str) -> None:
+    """In the heading and below the form, in the saved view too; the years have no such numbers."""
+    sample = fk.sample(100, seed=1)
+    living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+    (statement,) = sample.file(living.head(1), year=2025, case="other_currency")["id"]
+    viewer = fk.StatementViewer(sample.units.get(living.head(1)), register=sample, lang=lang)
+    viewer.value = living["id"][0]
+    viewer.year.value = statement
+
+    viewer.fetch()
+
+    euro = {"sk": "v eurách", "en": "in euro"}[lang]
+    for page in (viewer.panel.value, str(viewer._repr_mimebundle_()["text/html"])):
+        headings = re.findall(r'bold">([^<]*)</div>', page)
+        assert any(heading.endswith(f", {mark}") for heading in headings)
+        assert page.count(mark) >= 2
+        assert f"<small>{euro}" not in page
+
+
 @pytest.mark.parametrize("case", ["two_of_one_form", "not_own_report", "not_own_statement"])
 def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
     """Of two on one form the lower id is marked; what is of another statement is not shown."""
