@@ -324,8 +324,10 @@ class StatementViewer(base.Picker):
         listed = listed_reports(report_ids(filing_row), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
-        reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
         former_ids = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
+        # In the order in which they are shown.
+        is_former = pl.col("id").is_in(former_ids.implode())
+        reports = reports.sort(is_former, form_order(), nulls_last=True, maintain_order=True)
         # Here, since an unknown form may be requested only in the background.
         filing = _ReadFiling(record, filings, statement, reports, frozenset(former_ids))
         self._forms(filing)
