@@ -30,6 +30,8 @@ Grouping = By | Literal["section", "division", "age", "size_by_law"]
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Since = str | date | timedelta | None
 Span = str | float | timedelta
+ICO: Final = (8, 12)  # digits
+DIC: Final = (10,)
 _CODES: Final = frozenset({*BY_FIELD, "ico", "dic", "sid", "psc", "code"})  # texts with digits
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
 _A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
@@ -256,12 +258,31 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths:
         return value
     allowed = " or ".join(map(str, lengths))
-    raise UsageError(
-        "is not allowed",
-        argument=name,
-        value=value,
-        cure=f"give a text of {allowed} digits, leading zeros included",
-    )
+    cure = f"a text of {allowed} digits, leading zeros included"
+    number = _written(value)
+    meant = with_zeros(number) if lengths == ICO else number if len(number) in lengths else None
+    cure = f"give {cure}" if meant is None else f"give {meant!r}, {cure}"
+    raise UsageError("is not allowed", argument=name, value=value, cure=cure)
+
+
+def _written(value: object) -> str:
+    """Return the digits of a whole number that is a number, or a text with blanks; else ""."""
+    if isinstance(value, float) and value.is_integer():  # of a pandas column with a gap
+        value = int(value)
+    if isinstance(value, int) and not 0 <= value <= MAX_ID:
+        return ""
+    text = "".join(str(value).split()) if isinstance(value, str | int) else ""
+    return text if text.isascii() and text.isdigit() else ""
+
+
+def with_zeros(number: str) -> str | None:
+    """Return the IČO of a number that may lack its leading zeros, None where it has none.
+
+    >>> with_zeros("372491"), with_zeros("3147120001")
+    ('00372491', '003147120001')
+    """
+    lengths = (length for length in ICO if 0 < len(number) <= length)
+    return next((number.zfill(length) for length in lengths), None)
 
 
 def legal_form_codes(value: object) -> list[str]:

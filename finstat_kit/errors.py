@@ -13,6 +13,7 @@
     ├── CacheError               the cache file: damage, or a missing reply
     └── MirrorError              the copy on disk: no complete sync, in use, full disk, damage
     Interrupted                  Ctrl-C (a KeyboardInterrupt); `.cursor` and `.partial`
+    RegisterWarning              a valid call that is probably a mistake (a UserWarning)
 
 Imports the standard library only.
 """
@@ -151,13 +152,20 @@ def _calls(error: BaseException) -> Iterator[FrameSummary]:
     return takewhile(lambda call: not is_librarys(call), within)
 
 
+class RegisterWarning(UserWarning):
+    """A call is valid, but probably a mistake, or its result lacks something.
+
+    Every warning of this package is one, for the filters of `warnings`.
+    """
+
+
 def warn(text: str) -> None:
     """Warn of a call that is valid but probably a mistake, at the user's own line."""
     ours = str(Path(__file__).parent)
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):
         frame, level = frame.f_back, level + 1
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, RegisterWarning, stacklevel=level)
 
 
 class UsageError(RegisterError, ValueError):

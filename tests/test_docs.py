@@ -47,7 +47,9 @@ def in_git() -> set[Path]:
 
 
 @pytest.mark.parametrize("path", RUN)
-@pytest.mark.filterwarnings("ignore:FigureCanvasAgg", "ignore:both frames are windows")
+@pytest.mark.filterwarnings(
+    "ignore:FigureCanvasAgg", "ignore:both frames are windows", "ignore:units match"
+)
 def test_python_blocks_give_what_they_show(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

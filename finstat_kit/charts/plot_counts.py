@@ -107,7 +107,8 @@ def plot_counts(
     heading = heading.format(by=drawing.WORDS[lang][by])
     measure = "number" if value == "count" and not table["share"].count() else value
     meaning = counts.measure(lang) if estimate else _WORDS[lang][measure]
-    notes = [meaning]
+    without = figures.ungrouped(counts.without_figures(frame, by), lang)
+    notes = [meaning, figures.sentence(without)]
     if value == "difference":
         equal = " ".join(figures.numbered(_WORDS[lang], {"same": same}, lang))
         notes = [counts.compared(frame, meaning, lang), equal, counts.windows(frame, lang)]

@@ -37,7 +37,7 @@ def find(
     """Search places by name or code, or units by name or number; accents and case do not matter.
 
     Units are printed as records, the best match first. Words of a name may be in any order; a
-    number is an IČO, a DIČ or an id, which every register finds.
+    number is an IČO, a DIČ or an id, which every register finds; matched_by tells which.
     """
     if units and (level, lang) != (None, None):
         raise click.UsageError("--level and --lang go with places")
@@ -45,7 +45,7 @@ def find(
         raise click.UsageError("--limit goes with --units")
     if units:
         records = chosen().units.find(text, limit=limit or 20)
-        first = ["id", "ico", "nazovUJ", "mesto"]
+        first = ["id", "ico", "nazovUJ", "mesto", "matched_by"]
         output.write(records.select(*first, *(n for n in records.columns if n not in first)))
         return
     output.write(_places_named(chosen(), text, level, lang))
@@ -57,7 +57,7 @@ def find(
 @options.register
 @options.output
 def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output: Output) -> None:
-    """List the filings of UNIT: an id, an IČO, or words of a name that only one unit has.
+    """List the filings of UNIT: an id, IČO or DIČ, or words of a name that only one unit has.
 
     The column form has the templates of the reports; a filing that does not count has a reason,
     or the statement that supersedes it.

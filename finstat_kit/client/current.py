@@ -9,6 +9,7 @@ import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from operator import attrgetter
 from pathlib import Path
@@ -49,11 +50,17 @@ class _Entry:
         self.register = register
 
 
-# A plain global under a lock: threads of widgets do not inherit a ContextVar. The only one that
-# changes. The last entry is current; the others are those of the blocks around it, in whichever
-# thread, and below them that of `use`.
+# That of `use`, then those of the blocks that are open, in whichever thread, the newest last. A
+# plain global under a lock: threads of widgets do not inherit a ContextVar.
 _lock = threading.RLock()
 _entries: Final = [_Entry(None)]
+# Those of the blocks around this code, the innermost last; some may have ended.
+_around: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_around", default=())
+
+
+def _open_around() -> list[_Entry]:
+    """Return the entries of the blocks around this code that are open; called under the lock."""
+    return [entry for entry in _around.get() if entry in _entries]
 
 
 def _renew_lock() -> None:
@@ -83,7 +90,8 @@ def use(
 ) -> Register | None:
     """Set the register that the module-level functions use, until another is set.
 
-    The former register is not closed. `using` sets one for a block.
+    It holds in all threads. Within a block of `using` it holds for this block, until its end. The
+    former register is not closed.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register`, sample or mirror, ``"live"``, ``"sample"``,
@@ -113,7 +121,7 @@ def use(
     """
     chosen = None if register is None else _register_of(register, "register", lang, cache, max_age)
     with _lock:
-        _entries[-1].register = chosen
+        (_open_around() or _entries[:1])[-1].register = chosen
     return chosen
 
 
@@ -127,9 +135,12 @@ def using(
 ) -> Iterator[Register]:
     """Set the register that the module-level functions use, for one block.
 
-    At its end the former register is current again; of overlapping blocks, such as those of two
-    threads, the latest that has not ended is current. A register created here, from a URL or a
-    name, is closed; one passed in stays open, and its former language is restored.
+    It holds for the code in the block and the asyncio tasks that this starts, whatever other
+    threads and tasks enter meanwhile. At its end the former register is current again. A thread
+    without a block of its own, such as one that runs a widget's callback, uses the block that was
+    entered last and has not ended, in whichever thread, else the register that `use` set. A
+    register created here, from a URL or a name, is closed; one passed in stays open, and its former
+    language is restored.
 
     Args:
         register: As in `use`, except None.
@@ -154,11 +165,14 @@ def using(
     entry = _Entry(block_register)
     with _lock:
         _entries.append(entry)
+    _around.set((*_around.get(), entry))
     try:
         yield block_register
     finally:
         with _lock:
             _entries.remove(entry)
+        # Not by a token: blocks of one thread may end in any order.
+        _around.set(tuple(other for other in _around.get() if other is not entry))
         if block_register is not register:
             block_register.close()
         elif lang is not None:
@@ -166,7 +180,7 @@ def using(
 
 
 def register() -> Register:
-    """Return the current register: the one `use` set, else the one FINSTAT_KIT_URL names.
+    """Return the current register: that of the block, of `use`, or named by FINSTAT_KIT_URL.
 
     Raises:
         UsageError: No register is chosen; the message has the lines to choose from.
@@ -178,7 +192,7 @@ def register() -> Register:
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
     with _lock:
-        entry = _entries[-1]
+        entry = (_open_around() or _entries)[-1]
         if entry.register is None:
             named = os.environ.get(_VARIABLE)
             if not named:
@@ -272,7 +286,8 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
 def _is_chosen() -> bool:
     """Return whether a register is current, or named by the environment."""
     with _lock:
-        return _entries[-1].register is not None or bool(os.environ.get(_VARIABLE))
+        entry = (_open_around() or _entries)[-1]
+        return entry.register is not None or bool(os.environ.get(_VARIABLE))
 
 
 def _shipped_forms(method: str, path: str, query: str) -> Reply:

@@ -841,7 +841,7 @@ class Register(Checked):
             Interrupted: Ctrl-C while a template was requested.
 
         Warns:
-            UserWarning: Once, if some reports gave no number; see ``reasons`` of
+            RegisterWarning: Once, if some reports gave no number; see ``reasons`` of
                 `check_reports`.
 
         Example:
@@ -877,8 +877,8 @@ class Register(Checked):
             ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
             ``not_a_number`` (a filled cell is not a number; its value is null) or ``all_blank``.
 
-            The differences are in euro (Float64), null where a form or a frame has nothing to
-            compare; only those of sums are counted in ``failing``:
+            The differences are in the currency of the report (Float64), null where a form or a
+            frame has nothing to compare; only those of sums are counted in ``failing``:
 
             - ``largest_difference``: that of the sum that fails by most; 0 if all hold. It
               distinguishes a rounding of one euro from a mistake.
@@ -932,8 +932,8 @@ class Register(Checked):
             title: Whether the title page is shown; None omits that of a natural person.
 
         Returns:
-            A `Filed`: text when printed, a table in Jupyter. In euro, as filed; a report
-            without numbers shows why.
+            A `Filed`: text when printed, a table in Jupyter. As filed: in euro, or in the currency
+            that the report names, which the heading then says; a report without numbers shows why.
 
         Raises:
             UsageError: *report* is not a frame of one report, or of those of one statement.
@@ -1247,13 +1247,14 @@ class Register(Checked):
                 `as_filed`.
 
         Returns:
-            A `History`: text when printed, a table in Jupyter, in euro. ``.frame`` has a row per
-            row: ``label`` (String), ``number`` (Int32, as printed on the form) and ``item``
-            (String), one of which is null, and a column per year (Float64, null if blank), named by
-            the year, as ``"2024"``. ``.filings`` has a row per year: ``year``, ``period_from``,
-            ``period_to``, ``months``, ``kind``, ``filed``, ``statement_id``, ``superseded_by``,
-            ``report_id`` (that with the table), ``template``, ``currency`` and ``reason``, as of
-            `financials`; a year with a reason other than ``not_a_number`` is blank.
+            A `History`: text when printed, a table in Jupyter, in euro (a year in another currency
+            has no numbers). ``.frame`` has a row per row: ``label`` (String), ``number`` (Int32, as
+            printed on the form) and ``item`` (String), one of which is null, and a column per year
+            (Float64, null if blank), named by the year, as ``"2024"``. ``.filings`` has a row per
+            year: ``year``, ``period_from``, ``period_to``, ``months``, ``kind``, ``filed``,
+            ``statement_id``, ``superseded_by``, ``report_id`` (that with the table), ``template``,
+            ``currency`` and ``reason``, as of `financials`; a year with a reason other than
+            ``not_a_number`` is blank.
 
         Raises:
             UsageError: *unit* is not one unit, or *years* or *table* is not known.

@@ -444,11 +444,10 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
             cure = f"{arguments.near(name, settable)}give some of {settable}"
             raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
     if fields.get("ico") is not None:
-        arguments.digits("ico", fields["ico"], (8, 12))
-    if fields.get("dic") is not None and not int(arguments.digits("dic", fields["dic"], (10,))):
-        raise UsageError(
-            "is not allowed", argument="dic", value=fields["dic"], cure="give None for no DIČ"
-        )
+        arguments.digits("ico", fields["ico"], arguments.ICO)
+    dic = fields.get("dic")
+    if dic is not None and not int(arguments.digits("dic", dic, arguments.DIC)):
+        raise UsageError("is not allowed", argument="dic", value=dic, cure="give None for no DIČ")
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])
     record = {

@@ -10,7 +10,7 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.collection import matching_ids
+from finstat_kit.client.collections.collection import matching_units, numbers_meant
 from finstat_kit.client.methods.financials import Given, by_year
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
@@ -283,13 +283,14 @@ class StatementViewer(base.Picker):
 
     def _find(self, text: str, given_up: Callable[[], bool]) -> tuple[pl.DataFrame, int]:
         """Return records of the units that match a text, and how many match."""
-        units, number = self._register.units, "".join(text.split())
-        is_number = number.isdigit() and len(number) >= _LEAST_DIGITS
+        units = self._register.units
+        is_number = len("".join(text.split())) >= _LEAST_DIGITS and numbers_meant(text)
         able = is_number or base.has_names(self._register)
         if not able or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
-        ids, many = matching_ids(units, text, _OFFERED)
-        return units.get(ids.clear() if given_up() else ids, errors="keep", progress=False), many
+        matches, numbers = matching_units(units, text, _OFFERED)
+        ids = matches["id"].clear() if given_up() else matches["id"]
+        return units.get(ids, errors="keep", progress=False), sum(numbers.values())
 
     def _offer_matches(self) -> None:
         """Offer the units that match the newest text; called on any thread."""
@@ -323,8 +324,10 @@ class StatementViewer(base.Picker):
         listed = listed_reports(report_ids(filing_row), reports)
         own_ids = listed.filter("own")["report_id"]
         reports = reports.filter(pl.col("id").is_in(own_ids.implode()))
-        reports = reports.sort(form_order(), nulls_last=True, maintain_order=True)
         former_ids = listed.filter("own", of_items() & ~pl.col("is_source"))["report_id"]
+        # In the order in which they are shown.
+        is_former = pl.col("id").is_in(former_ids.implode())
+        reports = reports.sort(is_former, form_order(), nulls_last=True, maintain_order=True)
         # Here, since an unknown form may be requested only in the background.
         filing = _ReadFiling(record, filings, statement, reports, frozenset(former_ids))
         self._forms(filing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,85 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         assert len(boxes(ax)) == enough[kind].height
         assert len(micro) == enough[kind].filter(size_by_law="micro").height
         assert "by age and size by the thresholds of the year's figures" in text(ax)
+
+
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> None:
+    """No title counts them among the units of a size; titles and notes say how many there are."""
+    bare = money.filter(pl.col("reason").is_not_null()).height
+    fields: Any = ["kraj", "size_by_law"]
+    sizes = fk.summary(money, "equity_ratio", by="size_by_law")
+    pairs = fk.summary(money, "equity_ratio", by=fields)
+    drawn = pairs.drop_nulls(fields).filter(pl.col("n") > 0)
+    in_drawn = bare - money.filter(
+        pl.col("reason").is_not_null(), ~pl.col("kraj").is_in(drawn["kraj"].implode())
+    ).height  # fmt: skip
+    written_as = {"en": "{n} units without figures have no size",
+                  "sk": "bez údajov, a preto bez veľkosti: {n} jednotiek"}[lang]  # fmt: skip
+
+    titles = {
+        fk.plot_counts(sizes, by="size_by_law", lang=lang, ax=axes(9, 6)): (sizes, bare),
+        fk.plot_spread(drawn, "equity_ratio", by=fields, lang=lang, ax=axes(9, 9)): (
+            drawn, in_drawn
+        ),
+    }  # fmt: skip
+    of_figures: Any = {"by": "size_by_law", "lang": lang}
+    notes = [
+        fk.plot_counts(money, **of_figures, ax=axes(9, 6)),
+        fk.plot_spread(money, "equity_ratio", **of_figures, ax=axes(9, 6)),
+    ]
+
+    for ax, (summary, number) in titles.items():
+        title = ax.get_title().replace("\n", " ")
+        assert written_as.format(n=number) in title
+        assert f"{summary['n'].sum()} {'units' if lang == 'en' else 'jednotiek'};" in title
+        check_legible(ax)
+    for ax in notes:
+        assert written_as.format(n=bare).lower() in text(ax).lower()
+        check_legible(ax)
+    assert "bez údajov" not in text(fk.plot_spread(money, "equity_ratio", lang=lang, ax=axes()))
+
+
+BESIDE_REASONS: dict[str, Callable[[pl.DataFrame], Axes]] = {
+    "boxes": lambda frame: fk.plot_spread(frame, "turnover", lang="en", ax=axes(9, 6)),
+    "histogram": lambda frame: fk.plot_spread(frame, "turnover", by=None, lang="en", ax=axes(9, 6)),
+    "map": lambda frame: fk.plot_map(frame, value="turnover", lang="en", ax=axes(9, 6)),
+    "summary": lambda frame: fk.plot_counts(fk.summary(frame, "turnover"), lang="en", ax=axes()),
+}
+
+
+@pytest.mark.parametrize("chart", list(BESIDE_REASONS))
+def test_a_value_beside_a_reason_is_not_drawn(chart: str, money: pl.DataFrame) -> None:
+    """A sum over nothing is 0: what is drawn is that of the figures, and the note has the rest."""
+    own = money.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
+    filed = own.filter(pl.col("reason").is_null())
+    left_out = own.height - filed.height
+    assert own["turnover"].null_count() == 0 < left_out
+
+    whole, part = (BESIDE_REASONS[chart](frame) for frame in (own, filed))
+
+    assert f"Without a value: {left_out} (" in text(whole)
+    assert "Without a value" not in text(part)
+    assert f"{filed.height} " in whole.get_title()
+    assert [(box.get_x(), box.get_width()) for box in boxes(whole)] == [
+        (box.get_x(), box.get_width()) for box in boxes(part)
+    ]
+    assert [label.get_text() for label in whole.texts] == [label.get_text() for label in part.texts]
+
+
+def test_a_history_has_no_point_beside_a_reason(money: pl.DataFrame) -> None:
+    """The note names the reason."""
+    unit = money.filter(pl.col("reason").is_null())["unit_id"][0]
+    company = SAMPLE.financials([unit], [2015, 2016, 2030])
+    own = company.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
+    assert own.filter(year=2030)["turnover"].item() == 0
+
+    ax = fk.plot_history(own, "turnover", lang="en", ax=axes())
+
+    years = {x for line in ax.lines for x in xs(line)}
+    assert 2016 in years
+    assert 2030 not in years
+    assert "no filing" in text(ax)
 
 
 def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None:

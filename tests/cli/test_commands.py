@@ -216,6 +216,18 @@ def test_filings_of_several_units_lists_these() -> None:
     assert re.search("… and [0-9]{3} more", seen.stderr)
 
 
+def test_filings_of_a_number_with_two_meanings_lists_both_units() -> None:
+    """The id of one is the IČO of the other; with its zeros it is only that."""
+    seen = called("filings", "61387", "--sample")
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert "Error: UNIT 61387: these are 2 units; give the IČO of one, with all" in seen.stderr
+    assert "\n  61387, " in seen.stderr
+    assert "\n  761969, " in seen.stderr
+    rows = pl.read_csv(io.BytesIO(run("filings", "00061387", "--sample").stdout_bytes))
+    assert set(rows["unit_id"]) == {761969}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -101,8 +101,8 @@ def test_what_was_finished_before_an_error_is_written() -> None:
     records = pl.concat(
         [others.head(70), some.filter(filings == 0).head(130), others.slice(70, 20)]
     )
-    whole = sample.financials(records, 2016)
-    assert whole.head(200)["report_id"].count() > 9
+    whole = sample.financials(records, [2016, 2015])
+    assert whole.head(400)["report_id"].count() > 9
     last = f"id={whole['report_id'].drop_nulls()[-1]}"
 
     def answer(method: str, path: str, query: str) -> Reply:
@@ -112,13 +112,14 @@ def test_what_was_finished_before_an_error_is_written() -> None:
 
     with served(answer, host="127.0.0.1", port=0) as url:
         result = run(
-            "financials", "-", "--year", "2016", "--url", url,
+            "financials", "-", "--year", "2016", "--year", "2015", "--url", url,
             stdin=records.select("id").write_csv(),
         )  # fmt: skip
 
     assert isinstance(result.exception, BadRequest)
     rows = pl.read_csv(io.StringIO(result.stdout), infer_schema_length=None)
-    assert rows["unit_id"].to_list() == whole["unit_id"].head(200).to_list()
+    assert rows["unit_id"].to_list() == whole["unit_id"].head(400).to_list()
+    assert rows["unit_id"].n_unique() == 200
     assert "cut off after 200 units; to resume, give the ids from " in result.stderr
     assert f"{records['id'][200]} on, number 201 of 220" in result.stderr
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import inspect
 import pickle
 import re
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -70,6 +73,111 @@ def test_blocks_that_overlap_may_end_in_any_order() -> None:
 
     assert between is inner
     assert fk.register() is ONE
+
+
+@contextmanager
+def block_elsewhere(register: fk.Register) -> Iterator[None]:
+    """Keep a block of a register open on another thread."""
+    entered, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with fk.using(register):
+            entered.set()
+            over.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    entered.wait(10)
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def answer_of_thread() -> int:
+    """Return the number of units in the register that a new thread uses."""
+    counts: list[int] = []
+    thread = threading.Thread(target=lambda: counts.append(fk.units.count()))
+    thread.start()
+    thread.join()
+    return counts[0]
+
+
+def test_a_block_holds_while_another_thread_enters_its_own() -> None:
+    """A thread without a block gets the newest open one, else what `use` set."""
+    fk.use(sample_of({}))
+
+    with fk.using(ONE):
+        with block_elsewhere(TWO):
+            assert fk.units.count() == 1
+            assert answer_of_thread() == 2
+        assert fk.units.count() == answer_of_thread() == 1
+    assert fk.units.count() == answer_of_thread() == 0
+
+
+def test_a_block_holds_for_its_asyncio_tasks() -> None:
+    """Tasks side by side, each in a block, and tasks and threads that they start and await."""
+    fk.use(sample_of({}))
+
+    async def count() -> int:
+        return fk.units.count()
+
+    async def in_block(register: fk.Register, entered: asyncio.Event) -> list[int]:
+        with fk.using(register):
+            await entered.wait()
+            return [
+                fk.units.count(),
+                await asyncio.create_task(count()),
+                await asyncio.to_thread(fk.units.count),
+            ]
+
+    async def side_by_side() -> list[list[int]]:
+        entered = asyncio.Event()
+        first = asyncio.create_task(in_block(ONE, entered))
+        second = asyncio.create_task(in_block(TWO, entered))
+        await asyncio.sleep(0)
+        entered.set()
+        return [await first, await second]
+
+    assert asyncio.run(side_by_side()) == [[1, 1, 1], [2, 2, 2]]
+    assert fk.units.count() == 0
+
+
+def test_a_task_that_outlives_its_block_uses_what_is_current() -> None:
+    """A block that has ended holds for nothing, and `use` does not change it."""
+    fk.use(ONE)
+
+    async def outlive() -> tuple[int, int]:
+        over = asyncio.Event()
+
+        async def late() -> int:
+            await over.wait()
+            before = fk.units.count()
+            fk.use(TWO)
+            return before
+
+        with fk.using(sample_of({})):
+            task = asyncio.create_task(late())
+            await asyncio.sleep(0)
+        over.set()
+        return await task, fk.units.count()
+
+    assert asyncio.run(outlive()) == (1, 2)
+
+
+def test_use_within_a_block_holds_until_its_end() -> None:
+    """It changes the own block, never one of another thread; without a block it is global."""
+    fk.use(sample_of({}))
+
+    with fk.using(ONE):
+        fk.use(TWO)
+        assert fk.units.count() == 2
+    assert fk.units.count() == 0
+    with block_elsewhere(ONE):
+        fk.use(TWO)
+        assert fk.units.count() == 1
+    assert fk.units.count() == answer_of_thread() == 2
 
 
 class Noted(fk.Register):

@@ -16,6 +16,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import BadRequest
 from finstat_kit.frames.financials.history import Statement
+from finstat_kit.frames.reports.filed import Filed
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.html import filing_panel
 from finstat_kit.widgets.statement_viewer import StatementViewer
@@ -269,6 +270,88 @@ def test_code_shows_the_same_forms_in_a_fresh_process(*, blanks: bool) -> None:
     assert f"# statement {LATER} of unit {CORRECTED}" in script
     assert "fk.use(fk.sample())  # a sample: its units are invented" in script
     assert "# No unit is chosen." in viewer_of(value=None).code()
+
+
+def shown_rows(html: str) -> list[str]:
+    """Return the rows of all tables of forms, without their heads."""
+    rows: list[str] = re.findall('<tr(?: class="s")?><td>.*?</tr>', html)
+    return [row for row in rows if 'scope="row"' in row]
+
+
+def printed_rows(script: str) -> list[str]:
+    """Run code of a viewer, and return the rows of what it prints."""
+    printed: list[Filed] = []
+    exec(script, {"print": printed.append})
+    return [row for form in printed for row in shown_rows(form._repr_html_())]
+
+
+@pytest.mark.parametrize(
+    ("lang", "blanks"), [("sk", False), ("en", True), *slow(("sk", True), ("en", False))]
+)
+def test_code_gives_the_rows_on_the_screen(lang: Lang, blanks: bool) -> None:
+    """Of the form and of each table of the years, with and without blank rows."""
+    sample = fk.sample(60, seed=4)
+    filed = sample.filings(sample.units.ids()).filter("counts", pl.col("report_ids").list.len() > 1)
+    viewer = fk.StatementViewer([filed["unit_id"][0]], register=sample, lang=lang)
+    viewer.year.value = filed["statement_id"][0]
+    viewer.blanks.value = blanks
+
+    assert printed_rows(viewer.code()) == shown_rows(viewer.panel.value) != []
+    viewer.tabs.selected_index = 1
+    rows = []
+    for table in ("income", "balance"):
+        viewer.table.value = table
+        rows.append(shown_rows(viewer.history.value))
+        assert printed_rows(viewer.code()) == rows[-1] != []
+    assert rows[0] != rows[1]
+
+
+def test_years_of_the_unit_chosen_before_are_never_shown() -> None:
+    """Neither those that arrive late, nor those that were shown, while another unit is read."""
+    register = Watched(fk.sample(60, seed=4))
+    units = register.units.get(register.units.ids())
+    several = (
+        units.filter(pl.col("idUctovnychZavierok").list.len() > 3).unique("nazovUJ").sort("id")
+    )
+    viewer = fk.StatementViewer(several, register=register, lang="en")
+    (first, second), (first_name, second_name) = several["id"][:2], several["nazovUJ"][:2]
+    statements, years = threading.Event(), threading.Event()
+
+    def later(path: str, _: str) -> None:
+        if path == "/api/uctovna-zavierka":
+            assert statements.wait(WAIT)
+        if path == "/api/uctovny-vykaz" and viewer.filings is not None:  # the form has been read
+            assert years.wait(WAIT)
+
+    register.instead = later
+    viewer.tabs.selected_index = 1
+    statements.set()
+    viewer.value = first
+    viewer.fetch()
+    reading = [thread for thread in threading.enumerate() if thread.name == "finstat_kit"]
+    statements.clear()
+    viewer.value = second
+    years.set()
+    for thread in reading:
+        thread.join(WAIT)
+    assert first_name not in viewer.history.value + viewer.panel.value
+    assert shown_rows(viewer.history.value) == []
+
+    statements.set()
+    viewer.fetch()
+    settle()
+    assert second_name in viewer.history.value
+    rows = shown_rows(viewer.history.value)
+    assert rows == shown_rows(register.statement_history(second, lang="en")._repr_html_()) != []
+
+    statements.clear()
+    viewer.value = first
+    assert second_name not in viewer.history.value + viewer.panel.value
+    assert shown_rows(viewer.history.value) == []
+    statements.set()
+    viewer.fetch()
+    settle()
+    assert first_name in viewer.history.value
 
 
 @pytest.mark.slow
@@ -546,8 +629,19 @@ def test_a_register_without_names_finds_an_ico() -> None:
     with SAMPLE.serve() as url:
         viewer = fk.StatementViewer(register=fk.Register(url, tries=1), lang="en")
         assert sought(viewer, "00372491") == ["Skúška Orol 510, s. r. o."]
+        assert sought(viewer, "SK2083436354") == ["Skúška Orol 510, s. r. o."]
+        assert sought(viewer, "372491") == []  # may still be being typed
     assert sought(viewer, "00372492") == []
     wait_for(viewer.line, "Failed: ")
+
+
+def test_a_number_with_two_meanings_offers_both_units() -> None:
+    """And chooses none."""
+    viewer = fk.StatementViewer(register=SAMPLE)
+
+    assert len(sought(viewer, "61387")) == 2
+
+    assert viewer.value is None
 
 
 def test_a_register_that_fails_is_a_line_of_text() -> None:
@@ -636,6 +730,27 @@ def test_every_control_has_a_name() -> None:
         assert len(labels) == len(set(labels)) == 4
 
 
+@pytest.mark.parametrize(("lang", "mark"), [("sk", "v mene USD, nie v eurách"),
+                                            ("en", "in USD, not in euro")])  # fmt: skip
+def test_what_is_no_euro_is_marked(lang: Lang, mark: str) -> None:
+    """In the heading and below the form, in the saved view too; the years have no such numbers."""
+    sample = fk.sample(100, seed=1)
+    living = sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+    (statement,) = sample.file(living.head(1), year=2025, case="other_currency")["id"]
+    viewer = fk.StatementViewer(sample.units.get(living.head(1)), register=sample, lang=lang)
+    viewer.value = living["id"][0]
+    viewer.year.value = statement
+
+    viewer.fetch()
+
+    euro = {"sk": "v eurách", "en": "in euro"}[lang]
+    for page in (viewer.panel.value, str(viewer._repr_mimebundle_()["text/html"])):
+        headings = re.findall(r'bold">([^<]*)</div>', page)
+        assert any(heading.endswith(f", {mark}") for heading in headings)
+        assert page.count(mark) >= 2
+        assert f"<small>{euro}" not in page
+
+
 @pytest.mark.parametrize("case", ["two_of_one_form", "not_own_report", "not_own_statement"])
 def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
     """Of two on one form the lower id is marked; what is of another statement is not shown."""
@@ -657,6 +772,9 @@ def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
     if case == "two_of_one_form":
         forms = read.filter(pl.col("tabulky").is_not_null()).sort("id")
         names = [f"report {id_}" for id_ in forms["id"]]
+        with fk.using(sample):
+            code = re.sub("(?m)^fk.use.*$", "", viewer.code())
+            assert printed_rows(code) == shown_rows(viewer.panel.value)
         marked = viewer.panel.value.index(mark)
         assert viewer.panel.value.rindex(names[0], 0, marked) > viewer.panel.value.find(
             names[1], 0, marked

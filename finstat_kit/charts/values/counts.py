@@ -17,7 +17,8 @@ from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.compare import COMPARISON
 from finstat_kit.frames.counts.count_by import COUNTS, are_those_of, checked
 from finstat_kit.frames.counts.estimate import ESTIMATES
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.financials.reasons import has_figures
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
@@ -34,6 +35,16 @@ def of_frame(
     if not are_those_of(frame, COUNTS):
         return (register or current.register()).count_by(frame, by, lang=lang)
     return checked(frame, by, COUNTS, "fk.count_by")
+
+
+def without_figures(frame: labels.Frame, by: str) -> int:
+    """Return the number of units that are in no group because none of their rows has figures."""
+    schema = labels.schema_of(frame)
+    if not groups.is_of_figures(by) or are_those_of(frame, COUNTS):
+        return 0
+    unit = pl.col("unit_id") if "unit_id" in schema else pl.int_range(pl.len())
+    rows = frame.lazy().select(unit.alias("unit"), has=has_figures(schema))
+    return rows.group_by("unit").agg(pl.col("has").any()).filter(~pl.col("has")).collect().height
 
 
 def is_comparison(frame: labels.Frame) -> bool:

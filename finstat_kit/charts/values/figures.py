@@ -15,8 +15,9 @@ from matplotlib.ticker import Formatter
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import items, ratios
+from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
-from finstat_kit.frames.places import labels
+from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.reports.cells import REASON_TEXTS
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -88,6 +89,9 @@ class Figures(NamedTuple):
         uncoded = self.present.height - coded.height
         numbers = {"uncoded": uncoded, "left out": self.left_out, "differing": self.differing}
         notes = [self.without(lang), *numbered(_WORDS[lang], numbers, lang)]
+        if by is not None and groups.is_of_figures(by):
+            rows = self.rows.filter(~has_figures(self.rows.schema))
+            notes.append(sentence(ungrouped(rows.height, lang, counted(self.rows))))
         if "template" in coded.columns:
             counts = coded["template"].drop_nulls().value_counts().rows()
             notes += forms(counts, self.item, lang)
@@ -152,6 +156,13 @@ def forms(templates: Iterable[tuple[int, int]], item: str, lang: Lang) -> list[s
     if other := ratios.COMPARABLE.get(item):
         notes.append(_WORDS[lang]["comparable"].format(value=called(other, lang)))
     return notes
+
+
+def ungrouped(number: int, lang: Lang, noun: Noun = "units") -> str:
+    """Write how many units are in no group that is made from figures; "" for none."""
+    written = number_format.with_noun(number, noun, lang)
+    key = "ungrouped" if number > 1 else "one ungrouped"
+    return _WORDS[lang][key].format(units=written) if number else ""
 
 
 def numbered(words: Mapping[str, str], numbers: Mapping[str, int], lang: Lang) -> list[str]:
@@ -284,6 +295,11 @@ def tick(item: str, value: float, lang: Lang, more: int = 0) -> str:
     '€2,000bn'
     """
     return _NOUGHTS[lang].sub(r"\1", written(item, value, lang, more))
+
+
+def sentence(text: str) -> str:
+    """Return a phrase as a sentence, "" for none."""
+    return f"{capitalized(text)}." if text else ""
 
 
 def capitalized(text: str) -> str:

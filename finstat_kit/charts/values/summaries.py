@@ -68,8 +68,13 @@ class Summary(NamedTuple):
         return f"{figures.called(self.item, lang)} ({of})"
 
     def covered(self, lang: Lang) -> str:
-        """Return the number of units with a value, of all."""
+        """Return the number of units with a value, of all; of groups of figures, those in none."""
         n, units = (int(self.table[name].sum()) for name in ("n", "units"))
+        if any(map(groups.is_of_figures, self.fields)):
+            others = [field for field in self.fields if not groups.is_of_figures(field)]
+            ungrouped = int(self.table.unique([*others, "n_ungrouped"])["n_ungrouped"].sum())
+            facts = (number_format.units(n, lang), figures.ungrouped(ungrouped, lang))
+            return "; ".join(filter(None, facts))
         whole = number_format.whole(units, lang)
         of = number_format.from_slovak(units) if lang == "sk" else whole
         return _WORDS[lang]["covered"].format(n=number_format.whole(n, lang), of=of)

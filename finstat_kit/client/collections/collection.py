@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-_FIELD_OF_NUMBER: Final = {8: "ico", 12: "ico", 10: "dic"}  # by the number of digits
+_MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
+_NUMBER: Final = re.compile(r"(SK)?([0-9]{1,19})", re.ASCII | re.IGNORECASE)
 _MOST_UNITS_LISTED: Final = 10  # units in an error
 
 
@@ -360,32 +362,36 @@ class Units(Collection):
         return walk.pages(self._session, self._name, query, limit)
 
     def find(self, text: str, *, limit: int | None = 20) -> pl.DataFrame:
-        """Find units by name, or by a number: IČO, DIČ or id.
+        """Find units by name, or by a number: IČO, DIČ, IČ DPH or id.
 
         Each word of the text must be a word of the name or its beginning, in any order. Accents,
         case and signs do not matter, and a legal form at the end (*s. r. o.*, *a.s.*) may be absent
-        from the name. A text of 8 or 12 digits is an IČO, of 10 a DIČ, any other number an id, or
-        an IČO without its leading zeros; if no unit has the number, it is searched for in the
-        names.
+        from the name. A number is sought as everything that it may be: an id (unless it begins with
+        a zero), an IČO, with its leading zeros or without, a DIČ (10 digits, as IČ DPH behind
+        ``SK``), and a word of a name (its beginning if nothing else matches). All units that match
+        are returned.
 
         Names are searched in the units of a sample or a mirror; the names of a mirror are read at
         the first search after each sync. The register itself has no search: there only numbers are
-        found, with one request for the list and one per record.
+        found, with one request for each kind of number that it may be, and one per record.
 
         Args:
             text: Words of a name, or a number.
             limit: Maximum number of units, those that match best; None returns all matches.
 
         Returns:
-            Records with the columns of `get`, the best match first: names that consist of the text,
-            then those with its words as they are, in any order, and at the beginning; among equals
-            the order of names without accents, then of ids. No match gives no rows.
+            Records with the columns of `get` and ``matched_by`` (Enum: ``id``, ``ico``, ``dic`` or
+            ``name``, the first that applies), in the order of these, then the best match first:
+            names that consist of the text, then those with its words as they are, in any order, and
+            at the beginning; among equals the order of names without accents, then of ids. No match
+            gives no rows.
 
         Raises:
             UsageError: *text* has no letters or digits, or the register has no search for names.
 
         Warns:
-            UserWarning: More units match than *limit*; with their number.
+            RegisterWarning: More units match than *limit*, with their number; or units match by
+                more than one kind of number, or by a number and by name.
 
         Example:
             >>> import finstat_kit as fk
@@ -396,27 +402,35 @@ class Units(Collection):
             [15900.0]
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
-        ids, number = search_units(self, text, limit)
-        if ids.len() < number:
-            best = f"the {ids.len():,} best of {number:,} units that match"
+        matches, numbers = search_units(self, text, limit)
+        if len(numbers) > 1:
+            kinds = " and ".join(f"by {kind} ({n:,})" for kind, n in numbers.items())
+            warn(f"units match {value_in_python(text)} {kinds}: see the column matched_by")
+        if matches.height < (number := sum(numbers.values())):
+            best = f"the {matches.height:,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
-        return self.get(ids, errors="keep", progress=False)
+        records = self.get(matches, errors="keep", progress=False)
+        return records.with_columns(matches["matched_by"])
 
     def _names(self) -> pl.DataFrame | None:
         """Return the names of all units; None where they would need the records of a register."""
         return None if self._session.copy is None else self._session.copy.names()
 
 
-def matching_ids(
+def matching_units(
     units: Units, text: str, limit: int | None, argument: str = "text"
-) -> tuple[pl.Series, int]:
-    """Return the ids of the units that match a text, best first, and how many there are.
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the units that match a text, and how many there are.
 
     Args:
         units: Of the register.
         text: As given, see `Units.find`.
-        limit: Maximum number of ids, None for all.
+        limit: Maximum number of units, None for all.
         argument: What the text is given by.
+
+    Returns:
+        ``id`` and ``matched_by``, best first, each unit once; the number of all units by the kind
+        of match, without those of which there are none.
     """
     if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
         raise UsageError(
@@ -425,68 +439,105 @@ def matching_ids(
             value=text,
             cure="give words of a name, an IČO, a DIČ or an id, as text",
         )
-    number = "".join(text.split())
-    # The length first: Python does not read a number of thousands of digits.
-    is_number = number.isascii() and number.isdigit() and len(number) <= len(str(wire.MAX_ID))
-    is_number = is_number and int(number) <= wire.MAX_ID
-    # An IČO that was read as a number has lost its zeros.
-    for written in dict.fromkeys((number, number.zfill(8))) if is_number else ():
-        if (ids := _ids_with_number(units._session, written)).len():
-            return ids.head(ids.len() if limit is None else limit), ids.len()
+    meanings = numbers_meant(text)
+    by_kind = {kind: _ids_with_number(units._session, kind, meanings[kind]) for kind in meanings}
+    matches = pl.concat([_MATCHES.to_frame(), *(_matches(by_kind[kind], kind) for kind in by_kind)])
+    matches = matches.unique("id", keep="first", maintain_order=True)
+    named = 0
     if (names := units._names()) is not None:
-        return unit_names.matching(names, text, limit)
-    if is_number:
-        return pl.Series("id", dtype=pl.Int64), 0
-    raise UsageError(
-        f": {value_in_python(text)} is a name, and the register has no search for names",
-        argument=argument,
-        cure=Either(
-            "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or give an "
-            "IČO, as text or by ico=",
-            "search a mirror: --mirror FOLDER after finstat-kit sync FOLDER, or give an IČO",
-        ),
-    )
+        others = names.filter(~pl.col("id").is_in(matches["id"].implode()))
+        # An id has few digits, with which hundreds of words may begin.
+        ids, named = unit_names.matching(others, text, limit, whole=matches.height > 0)
+        matches = pl.concat([matches, _matches(ids, "name")])
+    elif not meanings:
+        raise UsageError(
+            f": {value_in_python(text)} is a name, and the register has no search for names",
+            argument=argument,
+            cure=Either(
+                "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or "
+                "give an IČO, as text or by ico=",
+                "search a mirror: --mirror FOLDER after finstat-kit sync FOLDER, or give an IČO",
+            ),
+        )
+    numbers = dict(matches["matched_by"].value_counts(sort=False).sort("matched_by").iter_rows())
+    numbers |= {"name": named} if named else {}
+    return matches.head(matches.height if limit is None else limit), numbers
 
 
 def search_units(
     units: Units, text: str, limit: int | None, argument: str = "text"
-) -> tuple[pl.Series, int]:
-    """Return `matching_ids`, with a warning where a mirror that is a part has none."""
-    ids, number = matching_ids(units, text, limit, argument)
-    copy = units._session.copy
-    if number == 0 and copy is not None and (why := copy.why_missing("units", ids)):
+) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return `matching_units`, with a warning where a mirror that is a part has none."""
+    matches, numbers = matching_units(units, text, limit, argument)
+    ids, copy = matches["id"], units._session.copy
+    if ids.is_empty() and copy is not None and (why := copy.why_missing("units", ids)):
         warn(f"no unit matches{why}")
-    return ids, number
+    return matches, numbers
 
 
-def _ids_with_number(session: Session, number: str) -> pl.Series:
+def numbers_meant(text: str) -> dict[str, str]:
+    """Return what a text is as a number, by kind, as the register writes it; {} for other texts.
+
+    >>> numbers_meant("61 387")
+    {'id': '61387', 'ico': '00061387'}
+    >>> numbers_meant("sk2020123456")
+    {'dic': '2020123456'}
+    """
+    number = _NUMBER.fullmatch("".join(text.split()))
+    if number is None:
+        return {}
+    is_vat, digits = number.groups()
+    if is_vat:
+        return {"dic": digits} if len(digits) in arguments.DIC else {}
+    meanings = {}
+    if str(int(digits)) == digits and int(digits) <= wire.MAX_ID:
+        meanings["id"] = digits
+    if (ico := arguments.with_zeros(digits)) is not None:
+        meanings["ico"] = ico
+    if len(digits) in arguments.DIC:
+        meanings["dic"] = digits
+    return meanings
+
+
+def _matches(ids: pl.Series, kind: str) -> pl.DataFrame:
+    return pl.DataFrame({"id": ids}).with_columns(matched_by=pl.lit(kind, unit_names.MATCHED_BY))
+
+
+def _ids_with_number(session: Session, kind: str, number: str) -> pl.Series:
     """Return the ids of the units with an IČO, a DIČ or an id."""
-    key = _FIELD_OF_NUMBER.get(len(number), "id")
     if session.copy is not None and (records := session.copy.all_records("units")) is not None:
-        value: int | str = int(number) if key == "id" else number
-        return records.filter(pl.col(key) == value).select("id").collect()["id"].sort()
-    if key == "id":  # the first one after the id below
+        value: int | str = int(number) if kind == "id" else number
+        return records.filter(pl.col(kind) == value).select("id").collect()["id"].sort()
+    if kind == "id":  # the first one after the id below
         query = walk.query_of(session, "units", None, max(int(number) - 1, 0), 1)
         ids = walk.ids(session, "units", query, 1, progress=False)["id"]
         return ids.filter(ids == int(number))
-    (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), key: number})
+    (filters,) = walk.filters_of(**{**dict.fromkeys(wire.FILTERS), kind: number})
     query = walk.query_of(session, "units", None, filters=filters)
     return walk.ids(session, "units", query, progress=False)["id"]
 
 
 def unit_of(units: Units, text: str, argument: str) -> int:
-    """Return the id of the only unit that matches a text.
+    """Return the id of the only unit that matches a text; names count where no number matches.
 
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
     """
-    ids, number = search_units(units, text, _MOST_UNITS_LISTED, argument)
-    records = units.get(ids, errors="keep", progress=False)
-    return int(one_unit(records, argument, text, number)["id"].item())
+    matches, numbers = search_units(units, text, _MOST_UNITS_LISTED, argument)
+    if set(numbers) != {"name"}:
+        matches = matches.filter(pl.col("matched_by") != "name")
+        numbers.pop("name", None)
+    records = units.get(matches, errors="keep", progress=False)
+    cure = "give the IČO of one" + (", with all its zeros" if len(numbers) > 1 else " or its id")
+    return int(one_unit(records, argument, text, sum(numbers.values()), cure)["id"].item())
 
 
 def one_unit(
-    records: pl.DataFrame, argument: str, value: object = ..., number: int | None = None
+    records: pl.DataFrame,
+    argument: str,
+    value: object = ...,
+    number: int | None = None,
+    cure: str = "give the IČO or the id of one",
 ) -> pl.DataFrame:
     """Return the record of one unit.
 
@@ -495,6 +546,7 @@ def one_unit(
         argument: Name of the argument that names the unit.
         value: Its value.
         number: How many units there are, None for those given.
+        cure: What to do where there are several.
 
     Raises:
         UsageError: There is none, or there are several, which are listed.
@@ -518,5 +570,5 @@ def one_unit(
         f": these are {number:,} units",
         argument=argument,
         value=value,
-        cure="\n  ".join(["give the IČO or the id of one:", *lines]),
+        cure="\n  ".join([f"{cure}:", *lines]),
     )

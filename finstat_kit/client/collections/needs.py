@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.protocol.wire import BEGINNING, CHANGED, MAX_ID
 
 Spans = tuple[tuple[int, int], ...]  # first and last ids, ascending, none touching another
@@ -173,7 +174,7 @@ def within(page: pl.DataFrame, spans: Spans) -> pl.DataFrame:
 
 def _is_parameter(column: str, value: object) -> bool:
     """Return whether a value has the form of the register's parameter."""
-    lengths = {"ico": (8, 12), "dic": (10,), "pravnaForma": (1, 2, 3, 4)}[column]
+    lengths = {"ico": arguments.ICO, "dic": arguments.DIC, "pravnaForma": (1, 2, 3, 4)}[column]
     return isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths
 
 

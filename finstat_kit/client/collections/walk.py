@@ -343,8 +343,8 @@ def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[s
     There is one set of filters per legal form: the register takes one code per request.
     """
     checked = {
-        "ico": None if ico is None else arguments.digits("ico", ico, (8, 12)),
-        "dic": None if dic is None else arguments.digits("dic", dic, (10,)),
+        "ico": None if ico is None else arguments.digits("ico", ico, arguments.ICO),
+        "dic": None if dic is None else arguments.digits("dic", dic, arguments.DIC),
     }
     filters = {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}
     if legal_form_code is None:

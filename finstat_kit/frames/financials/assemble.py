@@ -11,10 +11,9 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import filings, items
 from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_filings
 from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
-from finstat_kit.frames.reports.cells import REASON
+from finstat_kit.frames.reports.cells import EURO, REASON
 from finstat_kit.frames.reports.templates import PERIOD
 
-EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
 DAYS: Final = ("datumZalozenia", "datumZrusenia")

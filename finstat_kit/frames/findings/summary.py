@@ -11,6 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble, ratios
+from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups, labels
@@ -40,6 +41,7 @@ _STATISTICS: Final = pl.Schema(
         "limit_low": pl.Float64(),
         "limit_high": pl.Float64(),
         "n_differing": pl.Int64(),
+        "n_ungrouped": pl.Int64(),
         "by": pl.List(pl.String),
     }
 )
@@ -123,8 +125,10 @@ def summary(
 
     A unit is counted once per year, by the rule of the charts: of several rows of a unit and year
     the one with figures, of the current column, of the longer period, of the later end. Values that
-    are missing are left out and counted, never taken for zero. Left out are also, where asked for,
-    filings that do not add up. Nothing is scaled to 12 months, nothing deflated; codes are today's.
+    are missing are left out and counted, never taken for zero; so are values of rows whose
+    ``reason`` says that there are no figures, such as a sum of nothing. Left out are also, where
+    asked for, filings that do not add up. Nothing is scaled to 12 months, nothing deflated; codes
+    are today's.
 
     Args:
         figures: As `financials` or `ratios` returns them; a LazyFrame is collected, of the needed
@@ -149,8 +153,9 @@ def summary(
         numerators by that of its denominators, of the rows that have the ratio; null where the
         frame has no items) and ``n_excluded`` (Int64: rows without the ratio because the divisor is
         not above zero); ``limit_low`` and ``limit_high`` (the limits of the year),
-        ``n_differing`` (Int64: filings left out by *max_difference*), ``by`` (List of String: the
-        groups).
+        ``n_differing`` (Int64: filings left out by *max_difference*), ``n_ungrouped`` (Int64, null
+        but for ``size_by_law``: the units without figures, which have no size and so are in none
+        of these groups; ``without`` is null there), ``by`` (List of String: the groups).
 
     Raises:
         UsageError: An argument is wrong, a column is missing, or the frame has individual and
@@ -177,10 +182,16 @@ def summary(
     keys = [*fields, "year"]
     left_out = off.group_by(keys).agg(n_differing=pl.len().cast(pl.Int64))
     parts = [_of_value(table, name, keys, ends, left_out) for name in names]
+    of_figures = any(map(groups.is_of_figures, fields))
+    others = [key for key in keys if not groups.is_of_figures(key)]
+    ungrouped = table.filter(~has_figures(table.schema)).group_by(others)
     order = [pl.col("value").cast(pl.Enum(names)), *keys]
     return (
-        pl.concat(part.select(n for n in schema(fields) if n != "by") for part in parts)
+        pl.concat(parts)
+        .join(ungrouped.agg(n_ungrouped=pl.len()), on=others, how="left", nulls_equal=True)
         .with_columns(
+            n_ungrouped=pl.when(of_figures).then(pl.col("n_ungrouped").fill_null(0)),
+            without=pl.when(not of_figures).then("without"),
             n_differing=pl.when(max_difference is not None).then(
                 pl.col("n_differing").fill_null(0)
             ),

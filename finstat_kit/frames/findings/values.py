@@ -44,7 +44,7 @@ class Rows(NamedTuple):
 def of_frame(frame: labels.Frame, value: str) -> Rows:
     """Return the rows of a frame with an item, or with a ratio, which is computed where absent.
 
-    Its number is in the column ``value``.
+    Its number is in the column ``value``, null in rows without figures.
 
     Raises:
         UsageError: There is no such column, or individual and consolidated figures are mixed.
@@ -53,8 +53,15 @@ def of_frame(frame: labels.Frame, value: str) -> Rows:
     if {"unit_id", "year"} <= set(table.columns):
         assemble.check_types(table.schema, ("unit_id", "year"), "frame")
     number = labels.column_of(table.schema, value).cast(pl.Float64).alias("value")
-    rows, left_out = one_row_per_year(table.with_columns(number))
+    rows, left_out = one_row_per_year(_of_figures(table.with_columns(number), ["value"]))
     return Rows(rows.with_columns(drawable("value").alias("value")), left_out)
+
+
+def _of_figures(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Return a frame whose rows without figures have no values: a sum of nothing is often 0."""
+    if "reason" not in table.columns:
+        return table
+    return table.with_columns(pl.when(~WITHOUT).then(name).alias(name) for name in names)
 
 
 def drawable(name: str) -> pl.Expr:
@@ -103,6 +110,8 @@ def narrowed(
 ) -> pl.DataFrame:
     """Return what is used of a frame, collected at once, with the columns of all values.
 
+    A row without figures has no value.
+
     Args:
         frame: Financials or ratios.
         values: Items or ratios.
@@ -123,7 +132,7 @@ def narrowed(
         if value not in table.columns:
             computed = with_value(table, value)
             table = table.with_columns(computed[value], computed[ratios.EXCLUDED])
-    return table
+    return _of_figures(table, values)
 
 
 def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:

@@ -14,6 +14,7 @@ import polars as pl
 
 from finstat_kit.arguments import Frame
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
 
@@ -25,11 +26,13 @@ class Group(NamedTuple):
         label: The column of its labels.
         needs: The columns that it is made from.
         maker: What returns these columns.
+        of_figures: Whether it is made from figures: a unit without any is in none of its groups.
     """
 
     label: str
     needs: tuple[str, ...]
     maker: str
+    of_figures: bool = False
 
 
 _RECORDS: Final = "fk.units.get or fk.financials"
@@ -41,6 +44,7 @@ GROUPS: Final = {
         "size_by_law_label",
         ("total_assets", "net_turnover", "sales", "velkostOrganizacie", "period_to"),
         "fk.financials",
+        of_figures=True,
     ),
 }
 # Whose codes are a scale.
@@ -93,6 +97,11 @@ def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
             cure=f"give a frame as {maker} returns it",
         )
     _check_types(columns, needs)
+
+
+def is_of_figures(by: str) -> bool:
+    """Return whether a group is made from figures, so that a unit without any is in none."""
+    return by in GROUPS and GROUPS[by].of_figures
 
 
 def with_group(frame: Frame, by: str, today: date | None = None) -> Frame:
@@ -166,9 +175,9 @@ def _size(columns: pl.Schema) -> pl.Expr:
         )
         within[size] = (pl.col("total_assets") <= assets, turnover <= sales, staff <= _STAFF[size])
     micro, small = (_holds(criteria) for criteria in within.values())
-    has_size = pl.lit(value=True)
+    has_size = has_figures(columns)
     if "family" in columns:
-        has_size = (pl.col("family").cast(pl.String) == _WITH_SIZE).fill_null(value=True)
+        has_size &= (pl.col("family").cast(pl.String) == _WITH_SIZE).fill_null(value=True)
     return (
         pl.when(~has_size).then(None)
         .when(micro).then(pl.lit("micro"))

@@ -19,7 +19,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader, checked
+from finstat_kit.frames.reports.cells import EURO, REASON_TEXTS, CellReader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
@@ -105,10 +105,15 @@ def as_filed(
     parts: list[Part] = []
     if form is not None:
         heading = form_name(form, lang, f", {named}")
+        amounts = words["euro"]
+        if (currency := _currency(record)) != EURO:
+            foreign = words["other"].format(currency=currency)
+            # Named again: of several reports shown as one, the others may be in euro.
+            heading, amounts = f"{heading}, {foreign}", f"{named}: {foreign}"
         parts = _parts_of(record[wire.TABLES], cells["value"], form, lang, filled=filled)
         if any(part.marked or any(line.marked for line in part.lines) for part in parts):
             notes.append(words["only_sk"])
-        notes.insert(0, words["euro"] + (f", {words['filled']}" if filled else ""))
+        notes.insert(0, amounts + (f", {words['filled']}" if filled else ""))
     else:
         reasons = ", ".join(
             REASON_TEXTS[lang][why] for why in without["reason"].unique(maintain_order=True)
@@ -229,6 +234,11 @@ def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
 def amount(value: float | Decimal, lang: Lang, places: int) -> str:
     """Return a number as shown, with a minus sign instead of a hyphen."""
     return number_format.decimal(value, lang, places).replace("-", "\u2212")
+
+
+def _currency(record: Mapping[str, object]) -> str:
+    """Return the currency that a report names, the euro where it names none."""
+    return str(record.get("mena") or "").strip().upper() or EURO
 
 
 def _is_person(page: Mapping[str, object]) -> bool:

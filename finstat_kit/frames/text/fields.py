@@ -9,6 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.frames.text.unit_names import MATCHED_BY
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 
@@ -17,6 +18,7 @@ FIELDS: Final = pl.Schema(
 )
 
 _MEANINGS: Final = Words("fields")
+_BY_SEARCH: Final = {"units": {"matched_by": MATCHED_BY}}  # beside the columns of records
 
 
 def fields(collection: str = "units") -> pl.DataFrame:
@@ -27,7 +29,8 @@ def fields(collection: str = "units") -> pl.DataFrame:
             in `fk.units.get` and the like.
 
     Returns:
-        One row per column, in the order of the records, all String: ``field``, ``dtype``,
+        One row per column, in the order of the records, of units with the column that `find` adds;
+        all String: ``field``, ``dtype``,
         ``meaning_sk``, ``meaning_en`` and ``codelist`` (the function that lists its codes, null
         where the column holds no codes). The fields within a Struct, or a List of them, follow
         their column, with its name before a dot: ``titulnaStrana.ico``.
@@ -43,9 +46,10 @@ def fields(collection: str = "units") -> pl.DataFrame:
         ('Date', 'last day of the accounting period')
     """
     arguments.one_of("collection", collection, tuple(KINDS))
+    columns = KINDS[collection].schema | _BY_SEARCH.get(collection, {})
     rows = [
         (field, dtype, *_meanings(collection, field), _codelist(field))
-        for field, dtype in _nested(KINDS[collection].schema.items())
+        for field, dtype in _nested(columns.items())
     ]
     return pl.DataFrame(rows, schema=FIELDS, orient="row")
 
@@ -57,7 +61,7 @@ def _nested(
     for name, dtype in columns:
         within = dtype.inner if isinstance(dtype, pl.List) else dtype
         if not isinstance(within, pl.Struct):
-            yield prefix + name, str(dtype)
+            yield prefix + name, "Enum" if isinstance(dtype, pl.Enum) else str(dtype)
             continue
         yield prefix + name, "Struct" if within is dtype else "List(Struct)"
         inner = [(field.name, field.dtype) for field in within.fields]

@@ -9,6 +9,7 @@ import polars as pl
 
 from finstat_kit.frames.text.slovak import folded_words
 
+MATCHED_BY: Final = pl.Enum(["id", "ico", "dic", "name"])  # by what a search matched a unit
 NAMES: Final = pl.Schema({"id": pl.Int64(), "words": pl.String()})
 _SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
 # Written with dots or blanks or without, each is one word.
@@ -31,7 +32,9 @@ def prepared(records: pl.LazyFrame) -> pl.LazyFrame:
     return records.select("id", _joined(pl.col("nazovUJ")).alias("words")).drop_nulls("words")
 
 
-def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Series, int]:
+def matching(
+    names: pl.DataFrame, text: str, limit: int | None, *, whole: bool = False
+) -> tuple[pl.Series, int]:
     """Return the units with all words of a text in their name: ids, best first, and their number.
 
     A word may be the beginning of one, and a legal form at the end need not be in the name. First
@@ -42,6 +45,7 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
         names: As of `prepared`.
         text: What is sought; without letters and digits nothing matches.
         limit: Maximum number of ids, None for all.
+        whole: Whether a word may not be the beginning of one.
     """
     query: str = pl.select(_joined(pl.lit(text))).item()
     for written, short in _WRITTEN_OUT.items():
@@ -54,7 +58,7 @@ def matching(names: pl.DataFrame, text: str, limit: int | None) -> tuple[pl.Seri
     name, terms = pl.col("words"), bare.split()
     lazy = (names if terms else names.clear()).lazy()
     for term in sorted(terms, key=len, reverse=True):  # the longest leaves the fewest
-        lazy = lazy.filter(name.str.contains(f" {term}", literal=True))
+        lazy = lazy.filter(name.str.contains(f" {term}{' ' * whole}", literal=True))
     hits = lazy.collect(engine="streaming")
     is_same = name.is_in([bare + form for form in _FORMS])
     is_first = name.str.starts_with(bare.rstrip())

@@ -14,10 +14,11 @@ function entry([code, name, detail, district, region, key]) {
 }
 
 // 0 if a name, code or key starts with the text, 1 if its words do, in any order, 2 for other
-// matches. Keys are numbers, which people write in groups.
+// matches. Keys are numbers, which people write in groups or without their leading zeros.
 function rank(sought, { code, key, folded, words }) {
   if (folded.startsWith(sought) || code.toLowerCase().startsWith(sought)) return 0;
-  if (key?.startsWith(sought.replaceAll(" ", ""))) return 0;
+  const number = sought.replaceAll(" ", "");
+  if ([key, key?.replace(/^0+/, "")].some((written) => written?.startsWith(number))) return 0;
   const begun = (part) => words.some((word) => word.startsWith(part));
   if (sought.split(" ").every(begun)) return 1;
   return folded.includes(sought) ? 2 : 3;

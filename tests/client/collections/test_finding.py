@@ -6,12 +6,14 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.collections.collection import one_unit
 from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.records import UNITS
 
 NAMES = [
@@ -101,12 +103,135 @@ def test_a_number_is_that_of_a_unit(source: fk.Register) -> None:
     assert found(source, "9" * 5_000) == []
 
 
+def meanings() -> Sample:
+    """Return a register with numbers that mean several units."""
+    register = fk.sample(2, seed=3)
+    named, other = register.units.ids()["id"].to_list()
+    register.publish(nazovUJ="Obec", ico=f"{named:08d}", dic="2020000001")
+    register.publish(nazovUJ=f"{named}.banka", ico="20200000", dic="2020000002")
+    register.publish(nazovUJ="Závod", ico="012345678901", dic="2020000003")
+    register.publish(nazovUJ="Závod bez núl", ico="002020000003", dic="2020000004")
+    register.publish(nazovUJ=f"Firma {other}", ico="20200001", dic="2020000001")
+    return register
+
+
+@pytest.fixture(scope="module", params=["sample", "mirror"])
+def ambiguous(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> fk.Register:
+    """Give `meanings`, or a mirror of it."""
+    register = meanings()
+    if request.param == "sample":
+        return register
+    mirror = fk.Mirror(tmp_path_factory.mktemp("ruz"), register=register)
+    mirror.sync()
+    return mirror
+
+
+def matched(register: fk.Register, text: str) -> list[tuple[str | None, str]]:
+    return register.units.find(text).select("nazovUJ", "matched_by").rows()
+
+
+def test_a_number_is_sought_as_everything_that_it_may_be(ambiguous: fk.Register) -> None:
+    """An id, an IČO without its zeros, a word of a name: all of them, with a warning of ours."""
+    id_ = ambiguous.units.ids()["id"][0]
+    own = ambiguous.units.get(id_)["nazovUJ"].item()
+
+    with pytest.warns(RegisterWarning, match=r"by id \(1\) and by ico \(1\) and by name \(1\)"):
+        units = matched(ambiguous, str(id_))
+    with pytest.warns(RegisterWarning, match=r"by ico \(1\) and by dic \(1\)"):
+        both = matched(ambiguous, "2020000003")
+
+    assert units == [(own, "id"), ("Obec", "ico"), (f"{id_}.banka", "name")]
+    assert both == [("Závod bez núl", "ico"), ("Závod", "dic")]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_number_of_one_kind_is_no_reason_to_warn(ambiguous: fk.Register) -> None:
+    """Nor are several units of one kind, nor an IČO that is written with its zeros."""
+    id_ = ambiguous.units.ids()["id"][0]
+
+    assert matched(ambiguous, f"{id_:08d}") == [("Obec", "ico")]
+    assert matched(ambiguous, "12345678901") == [("Závod", "ico")]
+    assert [kind for _, kind in matched(ambiguous, "2020000001")] == ["dic", "dic"]
+    for text in ("SK2020000003", "sk 20 20 00 00 03"):
+        assert matched(ambiguous, text) == [("Závod", "dic")]
+    assert matched(ambiguous, "SK202000000") == []
+
+
+def test_a_limit_counts_matches_of_every_kind(ambiguous: fk.Register) -> None:
+    """The units that it leaves out are in both warnings."""
+    id_ = ambiguous.units.ids()["id"][0]
+
+    with (
+        pytest.warns(RegisterWarning, match="by name"),
+        pytest.warns(RegisterWarning, match="the 2 best of 3 units"),
+    ):
+        assert ambiguous.units.find(str(id_), limit=2)["matched_by"].to_list() == ["id", "ico"]
+
+
+def test_a_register_without_names_finds_every_kind_of_number() -> None:
+    """As a sample and a mirror do."""
+    with meanings().serve() as url, fk.Register(url) as register:
+        id_ = register.units.ids()["id"][0]
+
+        with pytest.warns(RegisterWarning, match="by id"):
+            assert [kind for _, kind in matched(register, str(id_))] == ["id", "ico"]
+        with pytest.warns(RegisterWarning, match="by ico"):
+            assert [kind for _, kind in matched(register, "2020000003")] == ["ico", "dic"]
+        assert matched(register, "SK2020000003") == [("Závod", "dic")]
+        assert matched(register, "SK9999999999") == []
+
+
+def test_where_one_unit_is_wanted_several_meanings_are_an_error() -> None:
+    """Which lists them; it never takes the first."""
+    register = fk.sample()
+    with pytest.warns(RegisterWarning):
+        units = register.units.find("61387")
+
+    with pytest.raises(fk.UsageError) as refused:
+        register.statement_history(units)
+
+    for row in units.select("id", "nazovUJ", "ico", "mesto").rows():
+        assert ", ".join(map(str, row)) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "offered"),
+    [
+        (372491, "'00372491'"),
+        (372491.0, "'00372491'"),
+        ("372491", "'00372491'"),
+        ("00 37 24 91", "'00372491'"),
+        (22745454667, "'022745454667'"),
+        ("3147120001", "'003147120001'"),
+        ("1234567890123", "give a text of 8 or 12 digits"),
+        (2**70, "give a text of 8 or 12 digits"),
+        (-372491, "give a text of 8 or 12 digits"),
+        (float("nan"), "give a text of 8 or 12 digits"),
+        ("", "give a text of 8 or 12 digits"),
+    ],
+)
+def test_the_error_of_an_ico_offers_it_with_its_zeros(given: object, offered: str) -> None:
+    """As what lost its zeros has 8 digits, or 12; a DIČ has no zeros to lose."""
+    register = fk.sample(1)
+    with pytest.raises(fk.UsageError) as refused:
+        register.units.ids(ico=given)  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match="'2020123456'"):
+        register.units.ids(dic=2020123456)  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match="give a text of 10 digits"):
+        register.units.ids(dic="202012345")
+
+    assert offered in str(refused.value)
+
+
 def test_records_are_those_of_get(source: fk.Register) -> None:
     """All columns of a record, also where nothing matches."""
     records = source.units.find("orol agro")
 
-    assert_frame_equal(records, source.units.get(records))
-    assert source.units.find("nič také").schema == UNITS
+    assert_frame_equal(records.drop("matched_by"), source.units.get(records))
+    schema = {**UNITS, "matched_by": pl.Enum(["id", "ico", "dic", "name"])}
+    assert source.units.find("nič také").schema == records.schema == schema
     assert source.units.find("nič také").is_empty()
 
 
@@ -146,10 +271,10 @@ def url() -> Iterator[str]:
 
 
 def test_a_register_without_a_search_finds_numbers_alone(url: str) -> None:
-    """A name is an error with the ways there are; a number is one request, and its records."""
+    """A name is an error with the ways there are; a number one request per kind, and a record."""
     with fk.Register(url) as register:
         assert found(register, "10000001") == ["OROL Agro a.s."]
-        assert register.stats.requests == 2
+        assert register.stats.requests == 3  # as an id, as an IČO, the record
         assert found(register, "99999999") == []
         with pytest.raises(fk.UsageError, match=r"no search for names.*fk.Mirror.*ico="):
             register.units.find("orol")

@@ -51,8 +51,10 @@ def age_of(row: Row, at: date | None = None) -> str | None:
 
 
 def size_of(row: Row) -> str | None:
-    """Return the size by the thresholds of the year's figures, None where the law has none."""
+    """Return the size by the thresholds of the year's figures, None without figures or a law."""
     if row["family"] not in ("business", None):
+        return None
+    if row["reason"] not in (None, "not_a_number", "caption_mismatch"):
         return None
     end = row["period_to"] or date(row["year"], 12, 31)
     raised = end >= date(2023, 12, 31)

@@ -46,8 +46,9 @@ def test_a_summary_is_what_plain_python_computes(by: str, figures: pl.DataFrame)
         group = groups[found[by], found["year"]]
         values = [row["sales"] for row in group if row["sales"] is not None]
         assert (found["units"], found["n"]) == (len(group), len(values))
-        assert found["without"] == len(group) - len(values)
-        assert sum(part["count"] for part in found["reasons"]) == found["without"]
+        without = len(group) - len(values)
+        assert found["without"] == (None if by == "size_by_law" else without)
+        assert sum(part["count"] for part in found["reasons"]) == without
         forms = Counter(row["template"] for row in group if row["sales"] is not None)
         assert {part["template"]: part["count"] for part in found["forms"]} == forms
         if not values:
@@ -183,6 +184,58 @@ def test_without_a_column_of_reasons_none_is_claimed(figures: pl.DataFrame) -> N
 
     assert bare.drop("reasons").equals(whole.drop("reasons"))
     assert reasons == {"unknown", "item_not_in_form"}
+
+
+@pytest.mark.parametrize("by", ["size_by_law", ["kraj", "size_by_law"], ["size_by_law", "kraj"]])
+def test_a_unit_without_figures_has_no_size(by: Any, figures: pl.DataFrame) -> None:
+    """It is in no group: how many lack a value is not known there, how many have no size is."""
+    year = figures.filter(year=2016)
+    bare = year.filter(pl.col("reason").is_not_null())
+    assert 0 < bare.height < year.height
+    bare_in = Counter(bare["kraj"])
+
+    sizes = fk.summary(year, ["sales", "roe"], by=by)
+
+    assert sizes["without"].null_count() == sizes.height
+    with_size = [row for row in rows_of(year) if size_of(row) is not None]
+    sized = sizes.drop_nulls("size_by_law").filter(value="sales")
+    assert sized["units"].sum() == len(with_size)
+    for row in rows_of(sizes):
+        expected = bare.height if by == "size_by_law" else bare_in[row["kraj"]]
+        assert row["n_ungrouped"] == expected
+    regions = fk.summary(year, "sales")
+    assert regions["n_ungrouped"].null_count() == regions.height
+    assert regions["without"].null_count() == 0
+
+
+@pytest.mark.parametrize("by", [None, "kraj", "size_by_law"])
+def test_a_value_beside_a_reason_is_none(by: Any, figures: pl.DataFrame) -> None:
+    """A sum over nothing is 0 in polars: it is left out and counted by its reason."""
+    names = ["turnover", "sales"]
+    own = figures.with_columns(
+        turnover=pl.sum_horizontal("sales", "net_turnover"), sales=pl.col("sales").fill_null(0)
+    )
+    filed = own.filter(pl.col("reason").is_null())
+
+    result, plain = (fk.summary(frame, names, by=by) for frame in (own, filed))
+
+    assert result["n"].sum() == 2 * filed.height < 2 * own.height
+    counts = result.explode("reasons").unnest("reasons")["count"]
+    assert counts.sum() == 2 * (own.height - filed.height)
+    keys = ["value", "year", *([] if by is None else [by])]
+    statistics = ["n", "sum", "mean", "median", "p10", "share_top5"]
+    assert_frame_equal(
+        result.filter(pl.col("n") > 0).select(*keys, *statistics),
+        plain.filter(pl.col("n") > 0).select(*keys, *statistics),
+    )
+
+
+def test_partly_read_figures_have_values(figures: pl.DataFrame) -> None:
+    """A cell that is no number is a reason for one value, not for the others."""
+    filed = figures.filter(pl.col("reason").is_null()).head(30)
+    partly = filed.with_columns(reason=pl.lit("not_a_number"))
+
+    assert fk.summary(partly, "sales", by=None)["n"].sum() == partly["sales"].count() > 0
 
 
 def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:

@@ -49,6 +49,47 @@ def test_all_rows_in_order() -> None:
     assert whole.parts[0].lines[4][4] == 3
 
 
+@pytest.mark.parametrize(
+    ("lang", "named"),
+    [("sk", "v mene {}, nie v eurách"), ("en", "in {}, not in euro")],
+)
+@pytest.mark.parametrize("mena", ["SKK", "CZK", " skk ", "<b>X</b>"])
+def test_what_is_no_euro_is_marked_in_the_heading(mena: str, lang: Lang, named: str) -> None:
+    """And below the tables, by the currency that the report names, as text and as HTML."""
+    filed = fk.as_filed(micro(mena=mena), lang=lang)
+    mark = named.format(mena.strip().upper())
+    euro = {"sk": "v eurách", "en": "in euro"}[lang]
+
+    assert filed.heading.endswith(f", {mark}")
+    assert [note for note in filed.notes if "eur" in note] == [
+        f"{'výkaz' if lang == 'sk' else 'report'} 5: {mark}"
+    ]
+    assert str(filed).replace("\n", " ").count(mark) == 2
+    page = filed._repr_html_()
+    assert page.count(mark.replace("<", "&lt;").replace(">", "&gt;")) == 2
+    assert "<b>" not in page.lower()
+    for own in (None, "", "EUR", " eur "):
+        plain = fk.as_filed(micro(mena=own), lang=lang)
+        assert plain.notes[0] == euro
+        assert "eur" not in plain.heading
+    assert fk.as_filed(micro(), lang=lang).notes[0] == euro
+
+
+def test_of_reports_shown_as_one_each_has_its_currency() -> None:
+    """The heading and the notes name the report that is in korunas."""
+    korunas = micro(mena="SKK", idUctovnejZavierky=1).with_columns(id=pl.lit(6, pl.Int64))
+    both = pl.concat([micro(mena="EUR", idUctovnejZavierky=1), korunas])
+
+    filed = fk.as_filed(both, lang="en")
+
+    first, second = filed.heading.split(" · ")
+    assert "euro" not in first
+    assert "report 6" in second
+    assert second.endswith(", in SKK, not in euro")
+    assert filed.notes[:1] == ["in euro"]
+    assert "report 6: in SKK, not in euro" in filed.notes
+
+
 def test_text() -> None:
     """Captions are indented by level and wrapped, numbers aligned."""
     shown = str(fk.as_filed(micro(titulnaStrana=COMPANY), lang="sk", filled=True))

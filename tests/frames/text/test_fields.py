@@ -10,11 +10,12 @@ from finstat_kit.protocol.records import KINDS, UNITS
 
 
 def test_every_column_of_a_record_is_explained() -> None:
-    """A row per column, in both languages, with the codelist of each code."""
+    """A row per column, also of what `find` adds, in both languages, with each code's codelist."""
     table = fk.fields("units")
 
-    assert table["field"].to_list() == UNITS.names()
-    assert table["dtype"].to_list() == [str(dtype) for dtype in UNITS.dtypes()]
+    with fk.using(fk.sample(3)):
+        assert table["field"].to_list() == fk.units.find("s").columns
+    assert table["dtype"].to_list() == [*map(str, UNITS.dtypes()), "Enum"]
     assert table.select("meaning_sk", "meaning_en").null_count().sum_horizontal().item() == 0
     coded = dict(table.drop_nulls("codelist").select("codelist", "field").iter_rows())
     assert coded == dict(fk.sample(1).codelists().select("name", "field").iter_rows())
@@ -27,7 +28,8 @@ def test_every_column_of_every_record_is_explained(collection: str) -> None:
     schema = KINDS[collection].schema
 
     outer = table.filter(~pl.col("field").str.contains(".", literal=True))
-    assert outer["field"].to_list() == schema.names()
+    columns = outer["field"].to_list()
+    assert [name for name in columns if name != "matched_by"] == schema.names()
     assert table.select("meaning_sk", "meaning_en").null_count().sum_horizontal().item() == 0
     assert table["field"].is_unique().all()
 
