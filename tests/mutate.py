@@ -579,7 +579,7 @@ MUTATIONS = [
     Mutation(
         "figures of too many units are refused before the first request",
         "financials.py:_units_given",
-        "refuse_long_work(_expected(session, units, years, reports=reports), session, most)",
+        "refuse_long_work(expected, session, most, at_most)",
         "pass",
         "test_long_work_is_refused_first",
     ),
