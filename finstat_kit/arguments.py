@@ -266,7 +266,7 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
 
 
 def _written(value: object) -> str:
-    """Return the digits of a whole number that is a number, or a text with blanks; else ""."""
+    """Return the digits of a whole number, given as a number or as text; "" for other values."""
     if isinstance(value, float) and value.is_integer():  # of a pandas column with a gap
         value = int(value)
     if isinstance(value, int) and not 0 <= value <= MAX_ID:
