@@ -1153,8 +1153,11 @@ class Register(Checked):
             year: Year in which the period ends: one, several, or None for all.
             ico: Instead of *units*: all units that share this IČO.
             consolidated: The consolidated statements instead of the individual ones.
-            from_previous: Whether to add rows for the year before, from the previous-period column
-                of each filing; ten years take five filings.
+            from_previous: Whether to add rows for the period before, from the previous-period
+                column of each filing; ten years take five filings. That period ends the day before
+                ``period_from``; its own first day and ``months`` are those of the title page, null
+                where that gives another last day. Without ``period_from`` the row has no year, and
+                the reason ``unreadable``.
             items: One item or several; None is those of all families of forms that occur: of
                 businesses, public bodies (``public``), non-profits, and filers in single-entry
                 bookkeeping. `items()` lists them.

@@ -154,45 +154,51 @@ def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFram
 def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
     before = figures.filter(pl.col("period") == "previous", pl.col("odd") | any_of_items(figures))
-    first, last = pl.col("before_from"), pl.col("before_to")
-    # Title pages are typed by filers: a period that does not come before the filing's is none.
-    begins = pl.coalesce("period_from", "period_to")
-    recent = last.is_between(pl.col("period_to").dt.offset_by("-3y"), begins, closed="left")
-    plausible = (filings.is_plausible(last) & recent).fill_null(value=False)
+    begins = pl.col("period_from")
+    last = pl.when(filings.is_plausible(begins)).then(begins.dt.offset_by("-1d"))
+    # Title pages are typed by filers: where theirs ends on another day, its length is not known.
+    stated = pl.when(pl.col("before_to") == last).then("before_from")
+    months = filings.months(stated, last)
     nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
     rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
         *(pl.lit(None).alias(name) for name in nothing),
-        year=pl.when(plausible).then(last.dt.year()).otherwise(pl.col("year") - 1),
-        period_from=pl.when(plausible).then(first),
-        period_to=pl.when(plausible).then(last),
-        months=pl.when(plausible).then(filings.months(first, last)),
+        year=last.dt.year(),
+        period_from=pl.when(months.is_not_null()).then(stated),
+        period_to=last,
+        months=months,
         source_column=pl.lit("previous", PERIOD),
     )
-    return _with_reasons(rows, pl.lit("not_a_number", REASON))
+    return _with_reasons(rows, pl.lit("not_a_number", REASON), undated=pl.col("year").is_null())
 
 
-def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
+def _with_reasons(
+    rows: pl.DataFrame, nothing: pl.Expr, undated: pl.Expr = pl.lit(value=False)
+) -> pl.DataFrame:
     """Return rows with the reason why they have no figures, or not all that were filed.
 
-    Amounts of another currency are none: they are not added up, and not divided, with euros.
+    Amounts of another currency are none: they are not added up, and not divided, with euros. Nor
+    are those of an unknown year.
     """
     absent_items = [name for name in items.names() if name not in rows.columns]
     reason = (
-        pl.when(~pl.col("any_figure")).then(nothing)
+        pl.when("undated").then(pl.lit("unreadable", REASON))
+        .when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
         .when("moved").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     rows = rows.with_columns(
-        any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)
-    ).with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
+        any_figure=any_of_items(rows),
+        foreign=(pl.col("currency") != EURO).fill_null(value=False),
+        undated=undated,
+    ).with_columns(shown=pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated"))
     figures = ["sums_failing", "balance_difference"]
-    if rows["foreign"].any():  # else a copy of the items would be all the same
+    if (rows["any_figure"] & ~rows["shown"]).any():  # else a copy of the items would be the same
         figures += items.columns_of(rows)
     return (
         rows.with_columns(
             reason.alias("reason"),
-            *(pl.when("in_euros").then(name).alias(name) for name in figures),
+            *(pl.when("shown").then(name).alias(name) for name in figures),
             *(pl.lit(None, pl.Float64).alias(name) for name in absent_items),
         )
         .select(schema().names())

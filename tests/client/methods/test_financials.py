@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -683,24 +684,66 @@ def test_no_date_of_a_statement_ends_the_work(
     assert money["months"].drop_nulls().is_between(1, 24).all()
 
 
-def test_the_year_before_is_that_of_its_own_period() -> None:
-    """Where its title page names none that can be right, it is the calendar year before."""
-    unit, _ = with_one(2016)[0]
-    ends = {"predchadzajuceObdobieOd": "2015-01", "predchadzajuceObdobieDo": "2015-06"}
-    found = []
-    periods: list[Mapping[str, str | None]] = [
-        ends, dict.fromkeys(ends), dict.fromkeys(ends, "9999-12"), dict.fromkeys(ends, "2016-12"),
-        dict.fromkeys(ends, "2011-12"),
-    ]  # fmt: skip
-    for period in periods:
+def previous_of(
+    first: str | None, before: tuple[str | None, str | None] = (None, None)
+) -> dict[str, Any]:
+    """Return the previous column of a filing to 2016-12 from a month on, by its title page."""
+    unit, statement = with_one(2016)[0]
+    page = dict(zip(("predchadzajuceObdobieOd", "predchadzajuceObdobieDo"), before, strict=True))
 
-        def other(record: dict[str, object], period: Mapping[str, str | None] = period) -> None:
-            record.get("obsah", {}).get("titulnaStrana", {}).update(period)  # type: ignore[attr-defined]
+    def other(record: dict[str, Any]) -> None:
+        if record.get("id") == statement:
+            record.update(obdobieOd=first)
+        elif "obsah" in record:
+            record["obsah"].get("titulnaStrana", {}).update(page)
 
-        money = altered(other).financials([unit], 2016, from_previous=True)
-        found.append(money.filter(source_column="previous").select("year", "months").row(0))
+    money = altered(other, "").financials([unit], 2016, from_previous=True)
+    return money.filter(source_column="previous").row(0, named=True)
 
-    assert found == [(2015, 6), *4 * [(2015, None)]]
+
+@pytest.mark.parametrize(
+    ("first", "year", "last"),
+    [
+        ("2016-01", 2015, date(2015, 12, 31)),
+        ("2015-01", 2014, date(2014, 12, 31)),
+        ("2016-04", 2016, date(2016, 3, 31)),
+    ],
+)
+def test_the_period_before_ends_the_day_before(first: str, year: int, last: date) -> None:
+    """Also of a filing of two years, and of one that begins within its year."""
+    row = previous_of(first)
+
+    assert (row["year"], row["period_to"]) == (year, last)
+    assert (row["period_from"], row["months"], row["reason"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "months"),
+    [
+        (("2015-07", "2015-12"), 6),
+        (("2014-01", "2015-12"), 24),
+        *slow((("2015-01", "2015-06"), None), (("2016-01", "2015-12"), None)),
+        *slow((("2016-01", "2016-12"), None), (("9999-12", "9999-12"), None)),
+    ],
+)
+def test_the_length_of_the_period_before_is_that_of_the_title_page(
+    before: tuple[str, str], months: int | None
+) -> None:
+    """Where its end is the day before the filing's own period, else it is not known."""
+    row = previous_of("2016-01", before)
+
+    assert (row["year"], row["months"]) == (2015, months)
+    first = None if months is None else date.fromisoformat(f"{before[0]}-01")
+    assert (row["period_from"], row["period_to"]) == (first, date(2015, 12, 31))
+
+
+@pytest.mark.parametrize("first", [None, "0001-01"])
+def test_without_a_first_day_the_column_before_has_no_year(first: str | None) -> None:
+    """Nor has it figures, but the reason, whatever the title page says."""
+    row = previous_of(first, ("2015-01", "2015-12"))
+
+    assert [row[name] for name in ("year", "period_from", "period_to", "months")] == [None] * 4
+    assert (row["reason"], row["total_assets"], row["sales"]) == ("unreadable", None, None)
 
 
 @pytest.mark.slow
