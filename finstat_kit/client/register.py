@@ -589,8 +589,8 @@ class Register(Checked):
         of the panel.
 
         Args:
-            figures: As `financials` returns them; rows of the previous column count where a year
-                has no row of its own. A LazyFrame is collected.
+            figures: As `financials` returns them; rows of previous columns are no filings, and are
+                left out. A LazyFrame is collected.
             balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
             years: A year or several; None means those from the first to the last with figures.
 

@@ -93,6 +93,15 @@ def holds(dtype: pl.DataType, expected: pl.DataType) -> bool:
     return dtype.is_numeric() if expected.is_float() else dtype.is_integer()
 
 
+def numbers(columns: Iterable[str]) -> list[pl.Expr]:
+    """Return columns of amounts, of any width or exactness, as they are computed with.
+
+    Float64, of which products and differences neither overflow nor wrap; null for NaN and infinity.
+    """
+    floats = {name: pl.col(name).cast(pl.Float64) for name in columns}
+    return [pl.when(x.is_finite()).then(x).alias(name) for name, x in floats.items()]
+
+
 def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
     """Return financials with the items of the families that occur, of businesses if none does."""
     families = figures["family"].drop_nulls().unique().to_list() or ["business"]
@@ -148,7 +157,10 @@ def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFram
     now = figures.filter(period="current")
     rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
     nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
-    return _with_reasons(rows.with_columns(source_column=pl.lit("current", PERIOD)), nothing)
+    described_rows = rows.with_columns(
+        source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)
+    )
+    return _with_reasons(described_rows, nothing)
 
 
 def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
@@ -167,17 +179,16 @@ def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.Da
         period_to=last,
         months=months,
         source_column=pl.lit("previous", PERIOD),
+        undated=last.is_null(),
     )
-    return _with_reasons(rows, pl.lit("not_a_number", REASON), undated=pl.col("year").is_null())
+    return _with_reasons(rows, pl.lit("not_a_number", REASON))
 
 
-def _with_reasons(
-    rows: pl.DataFrame, nothing: pl.Expr, undated: pl.Expr = pl.lit(value=False)
-) -> pl.DataFrame:
+def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
     """Return rows with the reason why they have no figures, or not all that were filed.
 
     Amounts of another currency are none: they are not added up, and not divided, with euros. Nor
-    are those of an unknown year.
+    are those of the year before where that is not known.
     """
     absent_items = [name for name in items.names() if name not in rows.columns]
     reason = (
@@ -190,7 +201,6 @@ def _with_reasons(
     rows = rows.with_columns(
         any_figure=any_of_items(rows),
         foreign=(pl.col("currency") != EURO).fill_null(value=False),
-        undated=undated,
     ).with_columns(shown=pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated"))
     figures = ["sums_failing", "balance_difference"]
     if (rows["any_figure"] & ~rows["shown"]).any():  # else a copy of the items would be the same

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import polars as pl
@@ -114,31 +114,42 @@ def test_the_last_year_is_incomplete_while_filings_arrive(figures: pl.DataFrame)
         assert flows["incomplete"].to_list() == [False] * 6 + [expected]
 
 
+def form_of(row: dict[str, Any]) -> str:
+    """Return which form a filing is on, as far as its current assets are concerned."""
+    return {687: "micro", 21: "old", 22: "old"}.get(row["template"], "other")
+
+
 def test_growth_is_null_where_years_do_not_compare(figures: pl.DataFrame) -> None:
-    """Over a gap, another length of period, another form and a change of sign; with the reason."""
+    """Over a gap, another length of period, another form and a change of sign; with the reason.
+
+    The period before is the one that ends the day before.
+    """
     panel, _ = fk.panel(figures)
     odd = panel.with_columns(net_profit=pl.when(pl.int_range(pl.len()) % 5 == 0)
                              .then(-pl.col("net_profit")).otherwise("net_profit"))  # fmt: skip
 
     result = fk.growth(odd, ["sales", "net_profit", "current_ratio"])
 
-    rows = {(row["unit_id"], row["year"]): row for row in fk.ratios(odd, keep=True).to_dicts()}
+    every = fk.ratios(odd, keep=True).to_dicts()
+    rows = {(row["unit_id"], row["year"]): row for row in every}
+    by_end = {(row["unit_id"], row["period_to"]): row for row in every if row["status"] == "filed"}
     seen: Counter[str] = Counter()
     for found in result.to_dicts():
         now = rows[found["unit_id"], found["year"]]
-        former = rows.get((found["unit_id"], found["year"] - 1))
+        first = now["period_from"] or date(now["year"], 1, 1)
+        former = by_end.get((found["unit_id"], first - timedelta(days=1)))
         for name in ("sales", "net_profit", "current_ratio"):
             value, before = now[name], former[name] if former else None
-            micro = former is not None and (now["template"] == 687) != (former["template"] == 687)
+            other = former is not None and form_of(now) != form_of(former)
             if value is None:
                 why = "no_value"
-            elif former is None or former["status"] != "filed":
+            elif former is None:
                 why = "gap"
             elif before is None:
                 why = "no_value_before"
             elif now["months"] != former["months"]:
                 why = "months"
-            elif name == "current_ratio" and micro:
+            elif name == "current_ratio" and other:
                 why = "form"
             elif value * before < 0:
                 why = "sign"
@@ -221,10 +232,21 @@ def test_the_filings_own_column_shows_restatements() -> None:
     assert restated > 5
 
 
+def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
+    return figures.filter(pl.col("reason").is_null()).head(1).with_columns(year=year)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda m: fk.panel(m, years=NO_YEAR), "years='2020' is not a year or several"),
+        (
+            lambda m: fk.panel(m, years=NO_YEAR),
+            "years='2020' is not allowed; give a whole number, 19",
+        ),
+        (lambda m: fk.panel(m, years=20155555), "years=20155555 is not allowed"),
+        (lambda m: fk.panel(m, years=range(2015, 10**12)), "years=2101 is not allowed"),
+        (lambda m: fk.panel(m, years=[]), "years: it is empty"),
+        (lambda m: fk.panel(of_year(m, 20155555)), "figures: a row has the year 20155555; give ye"),
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
         (lambda m: fk.panel(m.clear()), "figures: no row has any; give figures of units that"),
