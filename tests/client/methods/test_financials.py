@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from datetime import date
@@ -16,10 +15,9 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import assemble as assembling, items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
-from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.expected_figures import ratios_of, truth
-from tests.support.registers import Watched
+from tests.support.registers import Watched, altered
 
 SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
@@ -191,26 +189,6 @@ def test_two_periods_that_end_in_a_year() -> None:
     assert (row["kind"], row["months"], row["periods_in_year"]) == ("Riadna", 12, 2)
 
 
-def altered(
-    change: Callable[[dict[str, object]], object],
-    path: str = "uctovny-vykaz",
-    sample: Sample = SAMPLE,
-) -> Watched:
-    """Return a register whose records of a kind are changed in some way."""
-    watched = Watched(sample)
-
-    def instead(target: str, query: str) -> Reply | None:
-        if not target.endswith(path):
-            return None
-        reply = sample._answer("GET", target, query)
-        record = json.loads(reply.body)
-        change(record)
-        return reply._replace(body=json.dumps(record).encode())
-
-    watched.instead = instead
-    return watched
-
-
 @pytest.mark.parametrize(
     ("change", "lost"),
     [
@@ -238,7 +216,7 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
     whole = SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
     row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
     unit = row["unit_id"]
-    (seen,) = altered(moved, "sablona").financials([unit], 2016).to_dicts()
+    (seen,) = altered(SAMPLE, moved, "sablona").financials([unit], 2016).to_dicts()
 
     assert (row["template"], row["reason"], seen["reason"]) == (699, None, "caption_mismatch")
     assert {name for name in lost if seen[name] is None} == lost
@@ -259,7 +237,7 @@ def test_a_year_of_a_statement_that_is_not_public_says_so() -> None:
                 record.clear()
                 record |= {"id": statement, "stav": state, "datumPoslednejUpravy": "2026-01-01"}
 
-        figures = altered(hide, "uctovna-zavierka", sample).financials([unit], [2015, 2016])
+        figures = altered(sample, hide, "uctovna-zavierka").financials([unit], [2015, 2016])
         return str(figures.filter(year=2016)["reason"].item())
 
     assert reason("NEVEREJNÁ") == "non_public"
@@ -296,7 +274,7 @@ def test_a_length_that_does_not_fit() -> None:
 
     units = FILING.head(30)
 
-    money = altered(cut).financials(units, 2016)
+    money = altered(SAMPLE, cut).financials(units, 2016)
 
     usual = SAMPLE.financials(units, 2016)
     readable = usual["reason"].is_null() | (usual["reason"] == "all_blank")
@@ -316,7 +294,7 @@ def test_forms_without_items(template: int, reason: str) -> None:
             record["idSablony"] = template
 
     firms = FIRMS.head(20)
-    money = altered(other).financials(firms, 2016)
+    money = altered(SAMPLE, other).financials(firms, 2016)
 
     off = money.filter(pl.col("reason") == reason)
     assert off.height > 10
@@ -438,8 +416,8 @@ def test_a_kind_that_the_statement_lacks_is_read_from_its_report(
     """By the title page, whatever the length of the period."""
     sample, unit, _ = filed_as("no_kind", 2016)
     register = altered(
-        lambda record: record.get("obsah", {}).get("titulnaStrana", {}).update(typZavierky=kind),  # type: ignore[attr-defined]
-        sample=sample,
+        sample,
+        lambda record: record.get("obsah", {}).get("titulnaStrana", {}).update(typZavierky=kind),
     )
 
     row = row_of(register, unit, 2016)
@@ -674,7 +652,7 @@ def test_no_date_of_a_statement_ends_the_work(
             record.update(obdobieOd=first, obdobieDo=last)
             record.update({"datumPodania": filed} if filed else {})
 
-    register = altered(odd, path="uctovna-zavierka", sample=sample)
+    register = altered(sample, odd, "uctovna-zavierka")
 
     money = register.financials([unit], from_previous=True)
 
@@ -697,7 +675,7 @@ def previous_of(
         elif "obsah" in record:
             record["obsah"].get("titulnaStrana", {}).update(page)
 
-    money = altered(other, "").financials([unit], 2016, from_previous=True)
+    money = altered(SAMPLE, other, "").financials([unit], 2016, from_previous=True)
     return money.filter(source_column="previous").row(0, named=True)
 
 
