@@ -246,10 +246,15 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
     # What is left of a unit and year is a reason, or statements that are never taken; records that
     # have no year are left only to units without any.
     dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
+    of_kind = (
+        pl.when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
+        .when(~pl.col("kind").is_in(KINDS)).then(pl.lit("other_kind", REASON))
+    )  # fmt: skip
     never = (
-        pl.when(pl.col("statement_id").is_null()).then(pl.lit("no_filing_for_year", REASON))
-        .when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
-        .otherwise(pl.lit("other_kind", REASON))
+        pl.when(pl.col("reason") == "period_mismatch").then(pl.coalesce(of_kind, "reason"))
+        .when(pl.col("statement_id").is_null())
+        .then(pl.coalesce("reason", pl.lit("no_filing_for_year", REASON)))
+        .otherwise(pl.coalesce("reason", of_kind, pl.lit("other_kind", REASON)))
     )  # fmt: skip
     nothing = [
         pl.lit(None, able.schema[name]).alias(name)
@@ -263,7 +268,7 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
             | pl.col("undated").is_not_null()
             | ~pl.col("unit_id").is_in(dated.implode())
         )
-        .with_columns(pl.col("reason").fill_null(never), *nothing)
+        .with_columns(never.alias("reason"), *nothing)
         .sort("reason", maintain_order=True)
         .unique(_EACH, keep="first", maintain_order=True)
         .select(able.columns)

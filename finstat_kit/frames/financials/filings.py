@@ -141,7 +141,8 @@ def _described(
     """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds."""
     first, last, filed = (pl.col(n) for n in ("obdobieOd", "obdobieDo", "datumPodania"))
     not_own = pl.when(pl.col("idUJ") != pl.col("unit_id")).then(pl.lit("not_own", REASON))
-    reason = pl.coalesce(_of_the_statement(), not_own)
+    reversed_period = pl.when(last < first).then(pl.lit("period_mismatch", REASON))
+    reason = pl.coalesce(_of_the_statement(), not_own, reversed_period)
     return (
         held_by(units)
         .join(statements, left_on="statement_id", right_on="id", how="inner")
