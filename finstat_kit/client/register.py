@@ -1047,8 +1047,9 @@ class Register(Checked):
             ``deleted``, ``non_public``, ``unreadable`` (there is no record, or it cannot be read;
             also a period outside 1990 to 2100, and a year without a filing that such a statement,
             or one without a period, may belong to), ``not_held`` (a mirror without the unit or some
-            of its statements), ``not_own`` (a statement of another unit), ``no_filing`` or
-            ``no_filing_for_year``. A filing without a period has no year.
+            of its statements), ``not_own`` (a statement of another unit), ``period_mismatch`` (the
+            period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing without
+            a period has no year.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.

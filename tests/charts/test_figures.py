@@ -308,6 +308,27 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
 
 
+def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
+    """Where two end in a year, below the chart and below the statement, with the one shown."""
+    unit, year = years.filter(pl.col("periods_in_year") == 2).select("unit_id", "year").row(0)
+    rows = years.filter(unit_id=unit)
+    others = years.filter(pl.col("unit_id") != unit, ~(pl.col("periods_in_year") > 1))
+    note = f"{year}: the period 1 January {year} – 31 December {year}; another one that ends"
+
+    one = fk.plot_history(rows, "equity", lang="en", ax=axes())
+    two = pl.concat([rows, others.filter(unit_id=others["unit_id"][0])])
+    of_two = fk.plot_history(two, "equity", lang="en", ax=axes(12, 5))
+    statement = SAMPLE.statement_history(unit, lang="en")
+
+    texts = [written(one), written(of_two), *statement.notes]
+    plain = [" ".join(text.split()) for text in texts]
+    assert sum(note in text for text in plain) == 3
+    assert f"{rows['name'][0]}, {note}" in plain[1]
+    assert "another one" not in written(
+        fk.plot_history(rows.filter(pl.col("year") != year), "equity", lang="en", ax=axes())
+    )
+
+
 @pytest.mark.slow
 def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
     """Counts are of units; statistics of unit-years, one row each, and the others are told."""

@@ -22,6 +22,7 @@ from finstat_kit.frames.reports.filed import (
     table_name,
 )
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol.forms import Form, FormOf, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]
@@ -120,6 +121,7 @@ def history(
         having_numbers = figures.filter(any_of_items(figures))["year"].implode()
         of_forms = _forms_by_year(filings.filter(pl.col("year").is_in(having_numbers)))
         notes.append(words["items"].format(forms=of_forms))
+    notes += other_periods(figures, lang)
     reasons = REASON_TEXTS[lang]
     without = [
         f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
@@ -269,6 +271,20 @@ def _forms_by_year(filings: pl.DataFrame) -> str:
         + (f"–{row['last']}" if row["last"] != row["first"] else "")
         for row in spans.iter_rows(named=True)
     )
+
+
+def other_periods(figures: pl.DataFrame, lang: Lang) -> list[str]:
+    """Return a note for each year in which another period ends than the one of its row."""
+    columns = ["year", "period_from", "period_to"]
+    if not {*columns, "periods_in_year"} <= set(figures.columns):
+        return []
+    rows = figures.filter(pl.col("periods_in_year") > 1).select(columns).drop_nulls()
+    return [
+        _WORDS[lang]["another"].format(
+            year=year, first=day_text(first, lang), last=day_text(last, lang)
+        )
+        for year, first, last in rows.unique().sort(columns).iter_rows()
+    ]
 
 
 def _frame(entries: Iterable[_Entry], years: Iterable[int], lang: Lang) -> pl.DataFrame:
