@@ -855,7 +855,9 @@ class Register(Checked):
         """
         return methods.reports.cells(self._session, reports, labels=labels, blanks=blanks)
 
-    def check_reports(self, reports: Frame) -> Frame:
+    def check_reports(
+        self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None
+    ) -> Frame:
         """Check the sums that the captions of a form state, and the figures that must be equal.
 
         A blank counts as 0 if another term is filled; a sum of blanks only is not checked. A few
@@ -864,10 +866,15 @@ class Register(Checked):
         Args:
             reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is
                 collected as a whole, because reports are compared with each other.
+            filings: What title pages are compared with: their filings, as `filings` or `financials`
+                returns them. None compares none.
 
         Returns:
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
+            ``title_page`` (Enum: ``ico`` where the title page has the IČO of another unit than its
+            filing, else ``period`` where it has another period; null where both agree, and where
+            they are not compared),
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
             ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
             Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
@@ -910,7 +917,7 @@ class Register(Checked):
             >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
             [{'table': 2, 'reason': 'length_mismatch'}]
         """
-        return methods.reports.check_reports(self._session, reports)
+        return methods.reports.check_reports(self._session, reports, filings)
 
     def as_filed(
         self,
@@ -1187,8 +1194,9 @@ class Register(Checked):
             (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
-            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by
-            `check_reports`) and ``reason`` (Enum, null if the figures are complete).
+            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64), ``title_page``
+            (Enum ``ico``, ``period``: what a title page has from another unit or period; these
+            three as by `check_reports`) and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),

@@ -300,7 +300,7 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
 
 def _needs_title(query: Query) -> bool:
     """Return whether the title pages of reports are read."""
-    return query.from_previous or not query.columns.isdisjoint(assemble.FILED)
+    return query.from_previous or not query.columns.isdisjoint(assemble.OF_PAGES)
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:

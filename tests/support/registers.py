@@ -186,7 +186,9 @@ class Switched:
 
 
 def altered(
-    sample: Sample, change: Callable[[dict[str, Any]], object], path: str = "uctovny-vykaz"
+    sample: Sample,
+    change: Callable[[dict[str, Any]], object],
+    path: str | tuple[str, ...] = "uctovny-vykaz",
 ) -> Watched:
     """Return a register whose records of a kind are changed in some way."""
     watched = Watched(sample)

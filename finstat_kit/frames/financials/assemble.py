@@ -13,6 +13,7 @@ from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_
 from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.frames.reports.templates import PERIOD
+from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 
 EURO: Final = "EUR"  # what is meant where a report names no currency
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
@@ -20,6 +21,7 @@ CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie"
 _DAYS: Final = ("datumZalozenia", "datumZrusenia")
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
+OF_PAGES: Final = (*FILED, "title_page")
 IDENTITY: Final = pl.Schema(
     {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
 )
@@ -47,6 +49,7 @@ PROVENANCE: Final = pl.Schema(
         "currency": pl.String(),
         "sums_failing": pl.Int32(),
         "balance_difference": pl.Float64(),
+        "title_page": TITLE_PAGE,
         "reason": REASON,
     }
 )
@@ -109,7 +112,10 @@ def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
 
 
 # The fields of title pages that are read, and those of their addresses.
-PAGE: Final = ("typZavierky", "predchadzajuceObdobieOd", "predchadzajuceObdobieDo", "skNace")
+PAGE: Final = (
+    "typZavierky", "ico", "obdobieOd", "obdobieDo", "predchadzajuceObdobieOd",
+    "predchadzajuceObdobieDo", "skNace",
+)  # fmt: skip
 SEAT: Final = ("mesto", "psc")
 
 
@@ -134,6 +140,12 @@ def assembled(
     reasons = reasons_of_filings(listed, readings.reasons)
     for part in (sources(listed), _checks(readings.checks, listed), reasons):
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
+    described = described.join(
+        _title_pages(listed, described),
+        left_on=["unit_id", "read_from"],
+        right_on=["unit_id", "statement_id"],
+        how="left",
+    )
     figures = figures_of_filings(readings.figures, listed)
     rows = [_of_this_year(described, figures)]
     if from_previous:
@@ -234,13 +246,8 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
     seat = pl.col("page").struct.field("adresa")
-    # Without a form of the items, the one with tables on another form.
     return (
-        listed.filter(
-            pl.col("own") & has_tables(),
-            pl.col("idSablony").is_not_null(),
-            pl.col("is_source") | ~of_items(),
-        )
+        listed.filter(_is_read())
         .with_columns(currency=currency, order=form_order(), page=pl.col("titulnaStrana"))
         .sort(
             "statement_id", "order", "report_id", descending=[False, False, True], nulls_last=True
@@ -265,6 +272,24 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
                 items.FAMILY_OF, default=None, return_dtype=items.FAMILY
             )
         )
+    )
+
+
+def _is_read() -> pl.Expr:
+    """Return whether figures are from a report, or the reason: without items, another form."""
+    is_source = pl.col("is_source") | ~of_items()
+    return pl.col("own") & has_tables() & pl.col("idSablony").is_not_null() & is_source
+
+
+def _title_pages(listed: pl.DataFrame, described: pl.DataFrame) -> pl.DataFrame:
+    """Return what the title pages of each filing have from another unit or period."""
+    expected = described.select("unit_id", "read_from", "ico", "period_from", "period_to")
+    page, *facts = map(pl.col, ("titulnaStrana", "ico", "period_from", "period_to"))
+    return (
+        listed.filter(_is_read())
+        .join(expected, left_on="statement_id", right_on="read_from")
+        .group_by("unit_id", "statement_id")
+        .agg(title_page=other(page, *facts).min())
     )
 
 

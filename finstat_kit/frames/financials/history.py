@@ -122,6 +122,8 @@ def history(
         of_forms = _forms_by_year(filings.filter(pl.col("year").is_in(having_numbers)))
         notes.append(words["items"].format(forms=of_forms))
     notes += other_periods(figures, lang)
+    pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
+    notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
     reasons = REASON_TEXTS[lang]
     without = [
         f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]

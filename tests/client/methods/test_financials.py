@@ -628,6 +628,47 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
         assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
 
 
+@pytest.mark.parametrize(
+    ("page", "ico", "found"),
+    [
+        ({"ico": "99999999"}, "00061387", "ico"),
+        ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
+        ({"obdobieOd": "2016-02"}, "00061387", "period"),
+        ({"obdobieDo": "2017-12"}, "00061387", "period"),
+        ({"ico": "61 387"}, "00061387", None),
+        ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
+        ({"ico": "99999999"}, None, None),
+    ],
+)
+def test_a_title_page_of_another_unit_or_period_is_named(
+    page: dict[str, str | None], ico: str | None, found: str | None
+) -> None:
+    """Beside the figures, which stay, in the checks of the reports and below the statement."""
+    unit, statement = with_one(2016)[0]
+    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
+
+    def other(record: dict[str, Any]) -> None:
+        if record["id"] == unit:
+            record["ico"] = ico
+        elif record["id"] in listed and record.get("obsah"):
+            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
+
+    whole = SAMPLE.financials([unit], 2016)
+    register = altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz"))
+    money = register.financials([unit], 2016, from_previous=True)
+
+    assert money["title_page"].to_list() == [found] * money.height
+    now = money.filter(source_column="current")
+    assert now.select(BUSINESS).equals(whole.select(BUSINESS))
+    reports = register.reports.get(listed)
+    for filings in (money, register.filings([unit], 2016).lazy()):
+        checks = register.check_reports(reports, filings)
+        assert checks.filter(report_id=now["report_id"][0])["title_page"].to_list() == [found]
+    assert register.check_reports(reports)["title_page"].null_count() == reports.height
+    notes = register.statement_history(unit, 2016, lang="en").notes
+    assert any("title page" in note for note in notes) == (found is not None)
+
+
 def test_a_statement_without_a_period_is_one_row() -> None:
     """It has no year, and stands beside the other years."""
     sample, unit, statement = filed_as("no_period", 2016)
