@@ -50,8 +50,8 @@ _PLAN: Final = pl.Schema(
 )
 _BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
 _STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
-_REPORTS_OF_A_FILING: Final = 1.5  # of a filing, until the one with the tables is found
-_REPORTS_OF_AN_OLD_FILING: Final = 2.5
+_REPORTS_OF_A_FILING: Final = 1.7  # tables, and in every other filing notes or an audit
+_REPORTS_OF_AN_OLD_FILING: Final = 2.7
 _LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
 
 

@@ -137,7 +137,7 @@ def assembled(
         from_previous: Add a row for the year before out of each filing.
     """
     described = taken.join(carried(units), on="unit_id", how="left").with_columns(READ_FROM)
-    reasons = reasons_of_filings(listed, readings.reasons)
+    reasons = reasons_of_filings(listed, readings)
     for part in (sources(listed), _checks(readings.checks, listed), reasons):
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
     described = described.join(
@@ -146,7 +146,7 @@ def assembled(
         right_on=["unit_id", "statement_id"],
         how="left",
     )
-    figures = figures_of_filings(readings.figures, listed)
+    figures = figures_of_filings(readings, listed)
     rows = [_of_this_year(described, figures)]
     if from_previous:
         rows.append(_of_the_year_before(described, figures))

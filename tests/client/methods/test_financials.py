@@ -559,21 +559,46 @@ def test_a_statement_listed_by_two_units_gives_its_figures_once() -> None:
     )
 
 
-def test_of_two_reports_on_one_form_the_higher_id_counts() -> None:
-    """Its figures and its sums are those of the filing."""
+def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> None:
+    """Whichever has the higher id; the report is named, and the former filing keeps its figures."""
     sample, unit, statement = filed_as("two_of_one_form", 2016)
     (listed,) = sample.statements.get([statement])["idUctovnychVykazov"]
-    reports = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
-    assert reports["idSablony"].n_unique() == 1
-    last = reports.tail(1)
+    forms = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
+    assert forms["idSablony"].n_unique() == 1
+    assert forms.height == 2
 
-    row = row_of(sample, unit, 2016)
+    money = sample.financials([unit], 2016, from_previous=True)
 
-    assert reports.height == 2
-    assert row["report_id"] == last["id"][0]
-    values = sample.items(sample.cells(last)).filter(item="total_assets", period="current")["value"]
-    assert row["total_assets"] == values[0]
-    assert row["sums_failing"] == sample.check_reports(last)["failing"][0]
+    (row,) = money.to_dicts()
+    assert (row["reason"], row["report_id"]) == ("ambiguous", forms["id"][1])
+    assert not money.select(pl.any_horizontal(ITEMS.is_not_null())).item()
+    assert row["sums_failing"] is row["balance_difference"] is None
+    corrected, unit, (former, later) = corrected_as("two_of_one_form")
+    expected = row_of(SAMPLE, unit, 2016)
+    more = {"superseded_by": later, "superseded_by_reason": "ambiguous"}
+    assert row_of(corrected, unit, 2016) == expected | more
+    assert expected["statement_id"] == former
+
+
+@pytest.mark.parametrize("written", ["same", *slow("otherwise")])
+def test_equal_reports_on_one_form_are_one(written: str) -> None:
+    """Also where one writes zeros and decimals that the other leaves out."""
+    sample, unit, statement = filed_as("two_equal", 2016)
+    alone, *_ = filed_as(None, 2016)
+    (listed,) = sample.statements.get([statement])["idUctovnychVykazov"]
+    forms = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
+
+    def otherwise(record: dict[str, Any]) -> None:
+        if record["id"] == forms["id"][0] and written == "otherwise":
+            for table in record["obsah"]["tabulky"]:
+                table["data"] = [f"{cell}.00" if cell else "0" for cell in table["data"]]
+
+    row, expected = row_of(altered(sample, otherwise), unit, 2016), row_of(alone, unit, 2016)
+
+    assert forms.height == 2
+    assert row["report_id"] == forms["id"][1]
+    assert row | {"report_id": None} == expected | {"report_id": None}
+    assert row["sums_failing"] == sample.check_reports(forms.tail(1))["failing"][0]
 
 
 def test_another_currency_is_read_by_items() -> None:

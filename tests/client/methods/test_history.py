@@ -149,7 +149,7 @@ def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
 def test_figures_are_those_that_financials_counts() -> None:
     """Of two reports on one form the one that counts; none of another currency or misread cells."""
     sample = fk.sample()
-    for year, case in ((2021, "two_of_one_form"), (2022, "other_currency"), (2023, "not_a_number")):
+    for year, case in ((2021, "two_equal"), (2022, "other_currency"), (2023, "not_a_number")):
         sample.file([FIRM], year=year, case=case)
 
     shown = sample.statement_history(FIRM, [2021, 2022, 2023], "assets").frame
