@@ -1152,8 +1152,9 @@ class Register(Checked):
         numbers, else the newest with either of them: figures come from one filing, and a correction
         without figures leaves those of the former one.
 
-        Reports are requested until those with the tables are fetched; of two on one form, the one
-        with the higher id counts. A report belongs to the statement named in it. From
+        All reports of a filing are requested. Of two on one form with the same amounts the one with
+        the higher id counts; if they contradict each other, the filing has the reason
+        ``ambiguous``. A report belongs to the statement named in it. From
         ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
@@ -1199,7 +1200,7 @@ class Register(Checked):
             three as by `check_reports`) and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
-            ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
+            ``other_kind``, ``ambiguous``, ``other_currency`` (`items` reads the amounts as filed),
             ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
             it). With ``not_a_number`` or ``caption_mismatch`` the row has the figures that can be
             read; with any other reason it has none.

@@ -308,6 +308,22 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
 
 
+def test_no_median_is_of_fewer_than_five_units() -> None:
+    """However many years each has; of five there is one."""
+    rows = [
+        {"unit_id": unit, "year": year, "equity": 100.0 * unit, "kraj": kraj}
+        for kraj, units in (("SK010", range(1, 5)), ("SK021", range(11, 16)))
+        for unit in units
+        for year in (2015, 2016)
+    ]
+
+    ax = fk.plot_spread(pl.DataFrame(rows), "equity", by="kraj", lang="en", ax=axes())
+
+    assert len(boxes(ax)) == 1
+    ax = fk.plot_map(pl.DataFrame(rows), value="equity", by="kraj", lang="en", ax=axes())
+    assert len([number for number in tile_numbers(ax) if "€" in number]) == 1
+
+
 def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
     """Where two end in a year, below the chart and below the statement, with the one shown."""
     unit, year = years.filter(pl.col("periods_in_year") == 2).select("unit_id", "year").row(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from datetime import date
@@ -15,6 +16,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import assemble as assembling, items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
+from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.expected_figures import ratios_of, truth
 from tests.support.registers import Watched, altered
@@ -599,6 +601,76 @@ def test_equal_reports_on_one_form_are_one(written: str) -> None:
     assert row["report_id"] == forms["id"][1]
     assert row | {"report_id": None} == expected | {"report_id": None}
     assert row["sums_failing"] == sample.check_reports(forms.tail(1))["failing"][0]
+
+
+def test_a_report_of_another_statement_hides_none() -> None:
+    """Also on the same form, with the higher id: it is no report of this one."""
+    sample, (unit, statement), (_, other) = fk.sample(1_000, seed=5), *with_one(2016)[:2]
+    (foreign,) = sample.financials(sample.statements.get([other])["idUJ"], 2016)["report_id"]
+    own = row_of(SAMPLE, unit, 2016)
+    highest = max(own["report_id"], foreign) + 10**6
+
+    def listed(record: dict[str, Any]) -> None:
+        if record["id"] == statement and "typ" in record:
+            record["idUctovnychVykazov"] = [*record["idUctovnychVykazov"], highest]
+
+    register = altered(sample, listed, "uctovna-zavierka")
+    of_statements = register.instead
+    assert of_statements is not None
+
+    def instead(target: str, query: str) -> Reply | None:
+        if query == f"id={highest}":
+            body = json.loads(sample._answer("GET", target, f"id={foreign}").body)
+            body |= {"id": highest, "idSablony": own["template"]}
+            return Reply(200, {}, json.dumps(body).encode())
+        return of_statements(target, query)
+
+    register.instead = instead
+
+    assert row_of(register, unit, 2016) == own
+
+
+@pytest.mark.parametrize("template", [21, 22])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            lambda record: record["obsah"]["tabulky"][0]["data"].__setitem__(2, "1e3"),
+            "not_a_number",
+        ),
+        (lambda record: record.update(mena="USD"), "other_currency"),
+    ],
+)
+def test_half_a_filing_has_its_reason(
+    template: int, change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    """A cell that is no number in one of two reports, and one of two in another currency."""
+    unit, _ = with_one(2012)[0]
+
+    def half(record: dict[str, Any]) -> None:
+        if record.get("idSablony") == template and record.get("obsah"):
+            change(record)
+
+    row, whole = row_of(altered(SAMPLE, half), unit, 2012), row_of(SAMPLE, unit, 2012)
+
+    assert (whole["reason"], row["reason"]) == (None, reason)
+    left = {name for name in BUSINESS if row[name] is not None}
+    assert bool(left) == (reason == "not_a_number")
+    assert all(row[name] == whole[name] for name in left)
+
+
+def test_a_record_without_a_year_is_a_row_only_of_a_unit_without_any() -> None:
+    """Of a unit with filings a statement that cannot be read is none of its rows."""
+    sample, (unit, _) = fk.sample(1_000, seed=5), with_one(2016)[0]
+    usual = sample.financials([unit])
+    (hidden,) = sample.file([unit], year=2025, case="non_public_record")["id"]
+    record = sample.units.get([unit])
+
+    assert sample.financials([unit]).equals(usual)
+    lone = record.with_columns(idUctovnychZavierok=pl.lit([hidden], pl.List(pl.Int64)))
+    assert sample.financials(lone).select("year", "statement_id", "reason").rows() == [
+        (None, hidden, "non_public")
+    ]
 
 
 def test_another_currency_is_read_by_items() -> None:

@@ -59,6 +59,41 @@ def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
     assert same["units"].max() > len(whole)  # type: ignore[operator]
 
 
+def test_name_and_codes_are_the_latest() -> None:
+    """Whatever the order of the rows, in every year of the unit; a blank is no later code."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 1],
+            "year": [2018, 2016, 2015],
+            "name": [None, "later", "former"],
+            "kraj": ["SK031", "SK021", "SK010"],
+            "sales": [3.0, 2.0, 1.0],
+        }
+    )
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        panel, _ = fk.panel(rows[order])
+        assert panel["year"].to_list() == [2015, 2016, 2017, 2018]
+        assert set(panel.select("name", "kraj").rows()) == {("later", "SK031")}
+        assert panel["sales"].to_list() == [1.0, 2.0, None, 3.0]
+
+
+def test_a_filing_none_of_whose_figures_can_be_read_is_not_filed() -> None:
+    """One of which some can be read is."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 1], "year": [2015, 2016, 2017],
+            "sales": [1.0, None, None], "equity": [1.0, None, 2.0],
+            "reason": [None, "not_a_number", "not_a_number"],
+        }
+    )  # fmt: skip
+
+    panel, flows = fk.panel(rows)
+
+    assert panel["status"].to_list() == ["filed", "gap", "filed"]
+    assert panel["reason"].to_list() == [None, "not_a_number", "not_a_number"]
+    assert flows["units"].to_list() == [1, 0, 1]
+
+
 def test_years_that_are_not_wanted_are_seen(figures: pl.DataFrame) -> None:
     """Who returns later does not leave, and who was there before does not enter."""
     whole, flows = fk.panel(figures)
