@@ -39,6 +39,8 @@ _A_DAY_OR_SPAN: Final = Either(
     "give 'YYYY-MM-DD', a datetime.date, or '-30d' to count back",
     "give YYYY-MM-DD, or -30d for the last 30 days",
 )
+FIRST_YEAR: Final = 1990  # years before and after are slips
+LAST_YEAR: Final = 2100
 _UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
@@ -195,6 +197,18 @@ def whole(name: str, value: object, low: int, high: int) -> int:
             "is not allowed", argument=name, value=value, cure=f"give a whole number, {allowed}"
         )
     return number
+
+
+def years(name: str, value: object) -> list[int]:
+    """Return a year or several, each once, ascending."""
+    several = isinstance(value, Iterable) and not isinstance(value, str)
+    each: Iterable[object] = value if several else [value]  # type: ignore[assignment]
+    ordered = sorted({whole(name, one, FIRST_YEAR, LAST_YEAR) for one in each})
+    if not ordered:
+        raise UsageError(
+            ": it is empty", argument=name, cure="give a year, several, or None for all"
+        )
+    return ordered
 
 
 def lang(value: object, name: str = "lang") -> Lang:

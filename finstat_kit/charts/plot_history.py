@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
 from typing import Final, NamedTuple
@@ -20,6 +20,7 @@ from finstat_kit.charts.values import figures
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
+from finstat_kit.frames.financials.history import other_periods
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text.catalogue import Words
 
@@ -47,7 +48,7 @@ def plot_history(
     Several lines are named at their ends. A year without a number breaks the line. A value from a
     filing that corrects another has a ring, one from the previous-period column is hollow, and a
     year whose period has other than 12 months is hatched. One row is drawn per unit and year, as in
-    `plot_spread`.
+    `plot_spread`; a year in which another period ends too is named in a note.
 
     Args:
         frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
@@ -122,6 +123,7 @@ def plot_history(
                 ends.append(_End(year, number, label, colour))
         _finish(ax, item_names[0], lang)
         notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
+        notes += _other_periods(values, units, lang)
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
         around.write_title(ax, heading, name, beside=beside)
@@ -154,6 +156,16 @@ def _notes(values: Sequence[Figures], lang: Lang) -> list[str]:
         for value, notes_of_item in zip(values, notes, strict=True)
         for note in notes_of_item
         if note not in common
+    ]
+
+
+def _other_periods(values: Sequence[Figures], units: Mapping[int, str], lang: Lang) -> list[str]:
+    """Return a note for each year in which another period ends than the one that is drawn."""
+    rows = pl.concat([value.present for value in values], how="diagonal_relaxed")
+    return [
+        (f"{units[unit]}, " if len(units) > 1 else "") + note
+        for unit in units
+        for note in other_periods(rows.filter(unit_id=unit), lang)
     ]
 
 

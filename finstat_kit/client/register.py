@@ -589,8 +589,8 @@ class Register(Checked):
         of the panel.
 
         Args:
-            figures: As `financials` returns them; rows of the previous column count where a year
-                has no row of its own. A LazyFrame is collected.
+            figures: As `financials` returns them; rows of previous columns are no filings, and are
+                left out. A LazyFrame is collected.
             balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
             years: A year or several; None means those from the first to the last with figures.
 
@@ -855,7 +855,9 @@ class Register(Checked):
         """
         return methods.reports.cells(self._session, reports, labels=labels, blanks=blanks)
 
-    def check_reports(self, reports: Frame) -> Frame:
+    def check_reports(
+        self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None
+    ) -> Frame:
         """Check the sums that the captions of a form state, and the figures that must be equal.
 
         A blank counts as 0 if another term is filled; a sum of blanks only is not checked. A few
@@ -864,10 +866,15 @@ class Register(Checked):
         Args:
             reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is
                 collected as a whole, because reports are compared with each other.
+            filings: What title pages are compared with: their filings, as `filings` or `financials`
+                returns them. None compares none.
 
         Returns:
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
+            ``title_page`` (Enum: ``ico`` where the title page has the IČO of another unit than its
+            filing, else ``period`` where it has another period; null where both agree, and where
+            they are not compared),
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
             ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
             Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
@@ -910,7 +917,7 @@ class Register(Checked):
             >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
             [{'table': 2, 'reason': 'length_mismatch'}]
         """
-        return methods.reports.check_reports(self._session, reports)
+        return methods.reports.check_reports(self._session, reports, filings)
 
     def as_filed(
         self,
@@ -1045,8 +1052,9 @@ class Register(Checked):
             ``deleted``, ``non_public``, ``unreadable`` (there is no record, or it cannot be read;
             also a period outside 1990 to 2100, and a year without a filing that such a statement,
             or one without a period, may belong to), ``not_held`` (a mirror without the unit or some
-            of its statements), ``not_own`` (a statement of another unit), ``no_filing`` or
-            ``no_filing_for_year``. A filing without a period has no year.
+            of its statements), ``not_own`` (a statement of another unit), ``period_mismatch`` (the
+            period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing without
+            a period has no year.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1142,8 +1150,9 @@ class Register(Checked):
         numbers, else the newest with either of them: figures come from one filing, and a correction
         without figures leaves those of the former one.
 
-        Reports are requested until those with the tables are fetched; of two on one form, the one
-        with the higher id counts. A report belongs to the statement named in it. From
+        All reports of a filing are requested. Of two on one form with the same amounts the one with
+        the higher id counts; if they contradict each other, the filing has the reason
+        ``ambiguous``. A report belongs to the statement named in it. From
         ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
@@ -1151,8 +1160,11 @@ class Register(Checked):
             year: Year in which the period ends: one, several, or None for all.
             ico: Instead of *units*: all units that share this IČO.
             consolidated: The consolidated statements instead of the individual ones.
-            from_previous: Whether to add rows for the year before, from the previous-period column
-                of each filing; ten years take five filings.
+            from_previous: Whether to add rows for the period before, from the previous-period
+                column of each filing; ten years take five filings. That period ends the day before
+                ``period_from``; its own first day and ``months`` are those of the title page, null
+                where that gives another last day. Without ``period_from`` the row has no year, and
+                the reason ``unreadable``.
             items: One item or several; None is those of all families of forms that occur: of
                 businesses, public bodies (``public``), non-profits, and filers in single-entry
                 bookkeeping. `items()` lists them.
@@ -1181,11 +1193,12 @@ class Register(Checked):
             (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
-            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64; both as by
-            `check_reports`) and ``reason`` (Enum, null if the figures are complete).
+            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64), ``title_page``
+            (Enum ``ico``, ``period``: what a title page has from another unit or period; these
+            three as by `check_reports`) and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
-            ``other_kind``, ``other_currency`` (`items` reads the amounts as filed),
+            ``other_kind``, ``ambiguous``, ``other_currency`` (`items` reads the amounts as filed),
             ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
             it). With ``not_a_number`` or ``caption_mismatch`` the row has the figures that can be
             read; with any other reason it has none.

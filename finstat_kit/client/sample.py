@@ -263,6 +263,9 @@ class Sample(Register):
         ``short_period``        the last six months of the period
         ``no_period``           no ``obdobieDo``
         ``year_9999``           ``obdobieDo`` is ``9999-12``
+        ``reversed_period``     ``obdobieOd`` is ``2099-01``
+        ``other_ico``           the title page has the IČO 99999999
+        ``other_period``        the title page has the period of 2009
         ``consolidated``        ``konsolidovana`` is true
         ``central_government``  ``konsolidovanaZavierkaUstrednejStatnejSpravy`` is true
         ``summary``             ``suhrnnaUctovnaZavierkaVerejnejSpravy`` is true
@@ -271,6 +274,7 @@ class Sample(Register):
         ``not_own_statement``   ``idUJ`` is the sample's first other unit
         ``not_own_report``      ``idUctovnejZavierky`` is the unit's first statement
         ``two_of_one_form``     two reports on one form, with different figures
+        ``two_equal``           two reports on one form, with the same figures
         ``half``                until 2013: the balance sheet, no income statement
         ``unknown_template``    ``idSablony`` is 9999, a template that does not exist
         ``other_currency``      ``mena`` is ``USD``

@@ -17,7 +17,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
-from finstat_kit.frames.financials.choice import Choice, listed_reports, next_reports, report_ids
+from finstat_kit.frames.financials.choice import Choice, listed_reports, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.cells import STORED
@@ -253,20 +253,12 @@ class Figures:
 
         Of a filing one of which is not held none is read.
         """
-        listed_ids = report_ids(taken)
-        ids = listed_ids["report_id"].unique()
+        ids = report_ids(taken)["report_id"].unique()
         # Both are large, and rarely needed.
         held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
-        listed = listed_reports(listed_ids, held.clear())
-        while (wanted := next_reports(listed_ids, listed)["report_id"].unique()).len():
-            absent = wanted.filter(wanted.is_in(lacking.implode()))
-            if absent.len():
-                taken = _not_held(taken, absent)
-                listed_ids = report_ids(taken)
-            wanted = pl.concat([listed["report_id"].unique(), wanted])
-            reports = held.join(wanted.alias("id").to_frame(), on="id", how="semi")
-            listed = listed_reports(listed_ids, reports)
-        return taken, listed
+        if lacking.len():
+            taken = _not_held(taken, lacking)
+        return taken, listed_reports(report_ids(taken), held)
 
     def _read(
         self,
@@ -300,7 +292,7 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
 
 def _needs_title(query: Query) -> bool:
     """Return whether the title pages of reports are read."""
-    return query.from_previous or not query.columns.isdisjoint(assemble.FILED)
+    return query.from_previous or not query.columns.isdisjoint(assemble.OF_PAGES)
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:

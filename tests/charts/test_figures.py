@@ -308,6 +308,43 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
 
 
+def test_no_median_is_of_fewer_than_five_units() -> None:
+    """However many years each has; of five there is one."""
+    rows = [
+        {"unit_id": unit, "year": year, "equity": 100.0 * unit, "kraj": kraj}
+        for kraj, units in (("SK010", range(1, 5)), ("SK021", range(11, 16)))
+        for unit in units
+        for year in (2015, 2016)
+    ]
+
+    ax = fk.plot_spread(pl.DataFrame(rows), "equity", by="kraj", lang="en", ax=axes())
+
+    assert len(boxes(ax)) == 1
+    ax = fk.plot_map(pl.DataFrame(rows), value="equity", by="kraj", lang="en", ax=axes())
+    assert len([number for number in tile_numbers(ax) if "€" in number]) == 1
+
+
+def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
+    """Where two end in a year, below the chart and below the statement, with the one shown."""
+    unit, year = years.filter(pl.col("periods_in_year") == 2).select("unit_id", "year").row(0)
+    rows = years.filter(unit_id=unit)
+    others = years.filter(pl.col("unit_id") != unit, ~(pl.col("periods_in_year") > 1))
+    note = f"{year}: the period 1 January {year} – 31 December {year}; another one that ends"
+
+    one = fk.plot_history(rows, "equity", lang="en", ax=axes())
+    two = pl.concat([rows, others.filter(unit_id=others["unit_id"][0])])
+    of_two = fk.plot_history(two, "equity", lang="en", ax=axes(12, 5))
+    statement = SAMPLE.statement_history(unit, lang="en")
+
+    texts = [written(one), written(of_two), *statement.notes]
+    plain = [" ".join(text.split()) for text in texts]
+    assert sum(note in text for text in plain) == 3
+    assert f"{rows['name'][0]}, {note}" in plain[1]
+    assert "another one" not in written(
+        fk.plot_history(rows.filter(pl.col("year") != year), "equity", lang="en", ax=axes())
+    )
+
+
 @pytest.mark.slow
 def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
     """Counts are of units; statistics of unit-years, one row each, and the others are told."""

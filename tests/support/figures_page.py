@@ -111,11 +111,6 @@ _SIZES: Final = (
 )
 _FILERS: Final = 1_000  # of the sample, whose families are counted
 _UNITS: Final = 120  # of the sample, whose filings are the examples
-# Accounts bound for over a year were among the current assets then.
-_OTHER_UNTIL_2013: Final = (
-    "non_current_assets", "non_current_financial_assets", "current_assets",
-    "current_assets_with_accruals",
-)  # fmt: skip
 CURRENT: Final = pl.col("source_column") == "current"
 
 
@@ -162,15 +157,16 @@ def page() -> str:
         "## What is easily misread",
         "Each with an example of the sample, whose data are invented.",
         *(f"**{head}** {text}" for head, text in _traps(units, filed, money)),
-        "## Two figures for a year",
-        "Each filing also states the year before. Where the two differ:",
+        "## Two figures for a period",
+        "Each filing also states the period before. Where the two differ:",
         "```python\n"
         "import polars as pl\n\n"
         "import finstat_kit as fk\n\n"
         "fk.use(fk.sample())\n"
         "units = fk.units.get(fk.units.ids(limit=120))\n"
         "both = fk.financials(units, range(2014, 2020), from_previous=True)\n"
-        'sales = both.pivot("source_column", index=["unit_id", "year"], values="sales")\n'
+        'both = both.drop_nulls("period_to")\n'
+        'sales = both.pivot("source_column", index=["unit_id", "period_to"], values="sales")\n'
         'sales = sales.drop_nulls(["current", "previous"])\n'
         'differ = sales.filter(pl.col("current") != pl.col("previous"))\n'
         "```",
@@ -258,10 +254,8 @@ def _items(family: items.Family) -> Iterator[list[str]]:
         if family != "business":
             yield [*head, *rows, _note(item, family)]
             continue
-        apart = {687} if ratios.differs_by_form(item.name) else set()
-        apart |= {21} if item.name in _OTHER_UNTIL_2013 else set()
-        own_forms = [form for form in item.forms if items.FAMILY_OF[form] == family]
-        same = [str(form) for form in own_forms if form not in apart]
+        families = ratios.families(item.name)
+        same = [str(form) for form in item.forms if families[form] == family]
         yield [*head, *rows, ", ".join(same), item.note or ""]
 
 
@@ -375,9 +369,10 @@ def _traps(
         "Periods can be shorter or longer than 12 months, and fiscal years differ.",
         f"{_of(odd)}: {odd['months'][0]} months. Nothing is scaled: `months` has the length.",
     )
-    # Beside a filing without a period two can state the year before.
-    once = money.unique(["unit_id", "year", "source_column"], keep="none", maintain_order=True)
-    sales = once.pivot("source_column", index=["unit_id", "year"], values="sales")
+    # Beside a filing without a last day two can state the period before.
+    index = ["unit_id", "year", "period_to"]
+    once = money.unique([*index, "source_column"], keep="none", maintain_order=True)
+    sales = once.pivot("source_column", index=index, values="sales")
     differ = sales.drop_nulls(["current", "previous"]).filter(
         pl.col("current") != pl.col("previous")
     )

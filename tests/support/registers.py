@@ -159,3 +159,23 @@ class Switched:
 
     def answer(self, method: str, path: str, query: str) -> Reply:
         return self.sample._answer(method, path, query)
+
+
+def altered(
+    sample: Sample,
+    change: Callable[[dict[str, Any]], object],
+    path: str | tuple[str, ...] = "uctovny-vykaz",
+) -> Watched:
+    """Return a register whose records of a kind are changed in some way."""
+    watched = Watched(sample)
+
+    def instead(target: str, query: str) -> Reply | None:
+        if not target.endswith(path):
+            return None
+        reply = sample._answer("GET", target, query)
+        record = json.loads(reply.body)
+        change(record)
+        return reply._replace(body=json.dumps(record).encode())
+
+    watched.instead = instead
+    return watched

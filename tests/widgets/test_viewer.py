@@ -763,7 +763,7 @@ def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
 
     read = viewer.fetch()
 
-    mark = "Superseded by the report with the higher id on the same form."
+    mark = "Another report on the same form has a higher id."
     listed = sample.statements.get([statement])["idUctovnychVykazov"].list.len().item()
     assert (read.height, viewer.panel.value.count(mark)) == (
         (listed, 1) if case == "two_of_one_form" else (0, 0)

@@ -33,8 +33,6 @@ _OF_UNITS: Final = tuple(
     dict.fromkeys(("id", "idUctovnychZavierok", *filing_rules.UNIT, "nazovUJ", "mesto",
                    *assemble.CARRIED, *assemble.DAYS))
 )  # fmt: skip
-_FIRST_YEAR: Final = 1990  # below it is a number of years
-_LAST_YEAR: Final = 2100
 Year = int | Iterable[int] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
 # Units whose rows are finished together. An error loses those of one chunk, which matters where
@@ -52,8 +50,8 @@ _PLAN: Final = pl.Schema(
 )
 _BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
 _STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
-_REPORTS_OF_A_FILING: Final = 1.5  # of a filing, until the one with the tables is found
-_REPORTS_OF_AN_OLD_FILING: Final = 2.5
+_REPORTS_OF_A_FILING: Final = 1.7  # tables, and in every other filing notes or an audit
+_REPORTS_OF_AN_OLD_FILING: Final = 2.7
 _LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
 
 
@@ -197,7 +195,7 @@ def statement_history(
     """Return a statement over years; see `Register.statement_history`."""
     arguments.one_of("table", table, STATEMENTS)
     newest = None
-    if isinstance(years, int) and years < _FIRST_YEAR:
+    if isinstance(years, int) and years < arguments.FIRST_YEAR:  # a number of years
         newest, years = arguments.whole("years", years, 1, 100), None
     wanted_years = years_of(years, "years")
     record = _record_of_one(session, unit)
@@ -336,16 +334,7 @@ def _statements_of(
 
 def years_of(year: Year, name: str = "year") -> list[int] | None:
     """Return the years of an argument, ascending; None is all of them."""
-    if year is None:
-        return None
-    several = isinstance(year, Iterable) and not isinstance(year, str)
-    each = list(year) if several else [year]  # type: ignore[arg-type]
-    years = sorted({arguments.whole(name, one, _FIRST_YEAR, _LAST_YEAR) for one in each})
-    if not years:
-        raise UsageError(
-            ": it is empty", argument=name, cure="give a year, several, or None for all"
-        )
-    return years
+    return None if year is None else arguments.years(name, year)
 
 
 def _records_given(units: Given) -> pl.DataFrame | None:

@@ -8,12 +8,15 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.collections.scan import guarded
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.session import Session
-from finstat_kit.errors import warn
-from finstat_kit.frames.financials.assemble import form_order
+from finstat_kit.errors import UsageError, warn
+from finstat_kit.frames.financials.assemble import check_types, form_order
+from finstat_kit.frames.financials.filings import FILINGS
+from finstat_kit.frames.findings.values import filed
 from finstat_kit.frames.reports import cells as report_cells
 from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
@@ -37,11 +40,37 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
     return _read_in_batches(reports, schema, read)
 
 
-def check_reports(session: Session, reports: Frame) -> Frame:
+def check_reports(
+    session: Session, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None
+) -> Frame:
     """Check the sums of reports; see `Register.check_reports`."""
-    form_of = shipped_first(session)
+    form_of, compared = shipped_first(session), _statements(filings)
     return _read_in_batches(
-        reports, CHECKS, lambda batch: check(batch, form_of), together=COMPARED_COLUMNS
+        reports, CHECKS, lambda batch: check(batch, form_of, compared), together=COMPARED_COLUMNS
+    )
+
+
+def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
+    """Return what title pages are compared with, of each statement once."""
+    names = ("statement_id", "ico", "period_from", "period_to")
+    columns = pl.Schema({name: FILINGS[name] for name in names})
+    if filings is None:
+        return pl.DataFrame(schema=columns)
+    frame = arguments.collected("filings", filings)
+    if absent := [name for name in columns if name not in frame.columns]:
+        raise UsageError(
+            f": no column {absent[0]!r}", argument="filings",
+            cure="give what fk.filings or fk.financials returns",
+        )  # fmt: skip
+    check_types(frame.schema, columns, "filings")
+    rows, _ = filed(frame)
+    if "reason" in rows.columns:  # of a statement that another unit lists, too
+        rows = rows.filter(pl.col("reason").cast(pl.String).ne_missing("not_own"))
+    return (
+        rows.select(names)
+        .cast(columns)
+        .drop_nulls("statement_id")
+        .unique("statement_id", keep="first", maintain_order=True)
     )
 
 

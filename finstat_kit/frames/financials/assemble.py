@@ -13,12 +13,14 @@ from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_
 from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
 from finstat_kit.frames.reports.cells import EURO, REASON
 from finstat_kit.frames.reports.templates import PERIOD
+from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
 DAYS: Final = ("datumZalozenia", "datumZrusenia")
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
+OF_PAGES: Final = (*FILED, "title_page")
 IDENTITY: Final = pl.Schema(
     {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
 )
@@ -46,6 +48,7 @@ PROVENANCE: Final = pl.Schema(
         "currency": pl.String(),
         "sums_failing": pl.Int32(),
         "balance_difference": pl.Float64(),
+        "title_page": TITLE_PAGE,
         "reason": REASON,
     }
 )
@@ -92,6 +95,15 @@ def holds(dtype: pl.DataType, expected: pl.DataType) -> bool:
     return dtype.is_numeric() if expected.is_float() else dtype.is_integer()
 
 
+def numbers(columns: Iterable[str]) -> list[pl.Expr]:
+    """Return columns of amounts, of any width or exactness, as they are computed with.
+
+    Float64, of which products and differences neither overflow nor wrap; null for NaN and infinity.
+    """
+    floats = {name: pl.col(name).cast(pl.Float64) for name in columns}
+    return [pl.when(x.is_finite()).then(x).alias(name) for name, x in floats.items()]
+
+
 def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
     """Return financials with the items of the families that occur, of businesses if none does."""
     families = figures["family"].drop_nulls().unique().to_list() or ["business"]
@@ -99,7 +111,10 @@ def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
 
 
 # The fields of title pages that are read, and those of their addresses.
-PAGE: Final = ("typZavierky", "predchadzajuceObdobieOd", "predchadzajuceObdobieDo", "skNace")
+PAGE: Final = (
+    "typZavierky", "ico", "obdobieOd", "obdobieDo", "predchadzajuceObdobieOd",
+    "predchadzajuceObdobieDo", "skNace",
+)  # fmt: skip
 SEAT: Final = ("mesto", "psc")
 
 
@@ -121,10 +136,16 @@ def assembled(
         from_previous: Add a row for the year before out of each filing.
     """
     described = taken.join(carried(units), on="unit_id", how="left").with_columns(READ_FROM)
-    reasons = reasons_of_filings(listed, readings.reasons)
+    reasons = reasons_of_filings(listed, readings)
     for part in (sources(listed), _checks(readings.checks, listed), reasons):
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
-    figures = figures_of_filings(readings.figures, listed)
+    described = described.join(
+        _title_pages(listed, described),
+        left_on=["unit_id", "read_from"],
+        right_on=["unit_id", "statement_id"],
+        how="left",
+    )
+    figures = figures_of_filings(readings, listed)
     rows = [_of_this_year(described, figures)]
     if from_previous:
         rows.append(_of_the_year_before(described, figures))
@@ -147,25 +168,29 @@ def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFram
     now = figures.filter(period="current")
     rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
     nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
-    return _with_reasons(rows.with_columns(source_column=pl.lit("current", PERIOD)), nothing)
+    described_rows = rows.with_columns(
+        source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)
+    )
+    return _with_reasons(described_rows, nothing)
 
 
 def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
     before = figures.filter(pl.col("period") == "previous", pl.col("odd") | any_of_items(figures))
-    first, last = pl.col("before_from"), pl.col("before_to")
-    # Title pages are typed by filers: a period that does not come before the filing's is none.
-    begins = pl.coalesce("period_from", "period_to")
-    recent = last.is_between(pl.col("period_to").dt.offset_by("-3y"), begins, closed="left")
-    plausible = (filings.is_plausible(last) & recent).fill_null(value=False)
+    begins = pl.col("period_from")
+    last = pl.when(filings.is_plausible(begins)).then(begins.dt.offset_by("-1d"))
+    # Title pages are typed by filers: where theirs ends on another day, its length is not known.
+    stated = pl.when(pl.col("before_to") == last).then("before_from")
+    months = filings.months(stated, last)
     nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
     rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
         *(pl.lit(None).alias(name) for name in nothing),
-        year=pl.when(plausible).then(last.dt.year()).otherwise(pl.col("year") - 1),
-        period_from=pl.when(plausible).then(first),
-        period_to=pl.when(plausible).then(last),
-        months=pl.when(plausible).then(filings.months(first, last)),
+        year=last.dt.year(),
+        period_from=pl.when(months.is_not_null()).then(stated),
+        period_to=last,
+        months=months,
         source_column=pl.lit("previous", PERIOD),
+        undated=last.is_null(),
     )
     return _with_reasons(rows, pl.lit("not_a_number", REASON))
 
@@ -173,25 +198,28 @@ def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.Da
 def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
     """Return rows with the reason why they have no figures, or not all that were filed.
 
-    Amounts of another currency are none: they are not added up, and not divided, with euros.
+    Amounts of another currency are none: they are not added up, and not divided, with euros. Nor
+    are those of the year before where that is not known.
     """
     absent_items = [name for name in items.names() if name not in rows.columns]
     reason = (
-        pl.when(~pl.col("any_figure")).then(nothing)
+        pl.when("undated").then(pl.lit("unreadable", REASON))
+        .when(~pl.col("any_figure")).then(nothing)
         .when("odd").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
         .when("moved").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     rows = rows.with_columns(
-        any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)
-    ).with_columns(in_euros=pl.col("any_figure") & ~pl.col("foreign"))
+        any_figure=any_of_items(rows),
+        foreign=(pl.col("currency") != EURO).fill_null(value=False),
+    ).with_columns(shown=pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated"))
     figures = ["sums_failing", "balance_difference"]
-    if rows["foreign"].any():  # else a copy of the items would be all the same
+    if (rows["any_figure"] & ~rows["shown"]).any():  # else a copy of the items would be the same
         figures += items.columns_of(rows)
     return (
         rows.with_columns(
             reason.alias("reason"),
-            *(pl.when("in_euros").then(name).alias(name) for name in figures),
+            *(pl.when("shown").then(name).alias(name) for name in figures),
             *(pl.lit(None, pl.Float64).alias(name) for name in absent_items),
         )
         .select(schema().names())
@@ -217,13 +245,8 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
     seat = pl.col("page").struct.field("adresa")
-    # Without a form of the items, the one with tables on another form.
     return (
-        listed.filter(
-            pl.col("own") & has_tables(),
-            pl.col("idSablony").is_not_null(),
-            pl.col("is_source") | ~of_items(),
-        )
+        listed.filter(_is_read())
         .with_columns(currency=currency, order=form_order(), page=pl.col("titulnaStrana"))
         .sort(
             "statement_id", "order", "report_id", descending=[False, False, True], nulls_last=True
@@ -248,6 +271,24 @@ def sources(listed: pl.DataFrame) -> pl.DataFrame:
                 items.FAMILY_OF, default=None, return_dtype=items.FAMILY
             )
         )
+    )
+
+
+def _is_read() -> pl.Expr:
+    """Return whether figures are from a report, or the reason: without items, another form."""
+    is_source = pl.col("is_source") | ~of_items()
+    return pl.col("own") & has_tables() & pl.col("idSablony").is_not_null() & is_source
+
+
+def _title_pages(listed: pl.DataFrame, described: pl.DataFrame) -> pl.DataFrame:
+    """Return what the title pages of each filing have from another unit or period."""
+    expected = described.select("unit_id", "read_from", "ico", "period_from", "period_to")
+    page, *facts = map(pl.col, ("titulnaStrana", "ico", "period_from", "period_to"))
+    return (
+        listed.filter(_is_read())
+        .join(expected, left_on="statement_id", right_on="read_from")
+        .group_by("unit_id", "statement_id")
+        .agg(title_page=other(page, *facts).min())
     )
 
 

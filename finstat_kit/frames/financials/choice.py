@@ -28,8 +28,8 @@ _BOTH: Final = 2  # statements with numbers
 class Choice:
     """Which filing the figures of each unit and year are taken from, as its reports show it.
 
-    Reports are added until none is wanted: those of the newest filing, of the one that it
-    supersedes only where the newest does not have both statements.
+    Reports are added until none is wanted: all of the newest filing, of the one that it supersedes
+    only where the newest does not have both statements.
 
     Args:
         filings: Result of `filings.by_rule`.
@@ -82,7 +82,7 @@ class Choice:
         unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
         next_ids = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")[
             "report_id"
-        ]
+        ].unique(maintain_order=True)
         if next_ids.len():
             return next_ids
         able = self._able
@@ -91,15 +91,15 @@ class Choice:
         if able.is_empty():
             return next_ids
         settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
-        return (
+        tried = (
             able.join(self._merits, on="statement_id", how="left")
-            .join(self._next, on="statement_id", how="left")
             .sort(*_EACH, "turn")
             .filter(~settled.over(_EACH))
-            .drop_nulls("report_id")
-            .unique(_EACH, keep="first", maintain_order=True)["report_id"]
-            .unique(maintain_order=True)
+            .join(self._next, on="statement_id", how="semi", maintain_order="left")
+            .unique(_EACH, keep="first", maintain_order=True)
         )
+        wanted = tried.join(self._next, on="statement_id", maintain_order="left_right")
+        return wanted["report_id"].unique(maintain_order=True)
 
     def taken(self) -> pl.DataFrame:
         """Return the filing of each unit and year, or the reason why there is none.
@@ -112,7 +112,7 @@ class Choice:
         # Of half a filing the other half is not there.
         half = self._merits.filter(merit=1).join(_complete(listed), on="statement_id", how="anti")
         why = newest.join(
-            reasons_of_filings(listed, self.readings.reasons, half["statement_id"]),
+            reasons_of_filings(listed, self.readings, half["statement_id"]),
             on="statement_id", how="left",
         ).select(
             superseded_by="statement_id",
@@ -123,7 +123,7 @@ class Choice:
     def _refresh(self) -> None:
         """See what the reports added so far show: kinds, merits, and what follows next."""
         self.listed = listed_reports(self._ids, self.reports)
-        next_ids = next_reports(self._ids, self.listed)
+        next_ids = self._ids.join(self.listed, on="report_id", how="anti", maintain_order="left")
         self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode()))
         kind = pl.col("titulnaStrana").struct.field("typZavierky")
         kinds = (
@@ -140,7 +140,7 @@ class Choice:
 
     def _merits_of(self) -> pl.DataFrame:
         """Return of how many statements, balance sheet and income, filings have numbers."""
-        now = figures_of_filings(self.readings.figures.filter(period="current"), self.listed)
+        now = figures_of_filings(self.readings, self.listed).filter(period="current")
         parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
         merits = now.select("statement_id", merit=pl.sum_horizontal(parts))
         if self._not_held.is_empty():
@@ -246,10 +246,15 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
     # What is left of a unit and year is a reason, or statements that are never taken; records that
     # have no year are left only to units without any.
     dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
+    of_kind = (
+        pl.when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
+        .when(~pl.col("kind").is_in(KINDS)).then(pl.lit("other_kind", REASON))
+    )  # fmt: skip
     never = (
-        pl.when(pl.col("statement_id").is_null()).then(pl.lit("no_filing_for_year", REASON))
-        .when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
-        .otherwise(pl.lit("other_kind", REASON))
+        pl.when(pl.col("reason") == "period_mismatch").then(pl.coalesce(of_kind, "reason"))
+        .when(pl.col("statement_id").is_null())
+        .then(pl.coalesce("reason", pl.lit("no_filing_for_year", REASON)))
+        .otherwise(pl.coalesce("reason", of_kind, pl.lit("other_kind", REASON)))
     )  # fmt: skip
     nothing = [
         pl.lit(None, able.schema[name]).alias(name)
@@ -263,7 +268,7 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
             | pl.col("undated").is_not_null()
             | ~pl.col("unit_id").is_in(dated.implode())
         )
-        .with_columns(pl.col("reason").fill_null(never), *nothing)
+        .with_columns(never.alias("reason"), *nothing)
         .sort("reason", maintain_order=True)
         .unique(_EACH, keep="first", maintain_order=True)
         .select(able.columns)
@@ -279,22 +284,6 @@ def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
     """
     each = filings.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
     return each.unique(maintain_order=True).sort("report_id", descending=True)
-
-
-def next_reports(ids: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """Return ``statement_id`` and ``report_id``, the highest, of the reports to fetch next.
-
-    One of each filing whose tables are not all there yet.
-
-    Args:
-        ids: Result of `report_ids`.
-        listed: Result of `listed_reports`: the reports fetched so far.
-    """
-    return (
-        ids.join(listed, on="report_id", how="anti", maintain_order="left")
-        .join(_complete(listed), on="statement_id", how="anti", maintain_order="left")
-        .unique("statement_id", keep="first", maintain_order=True)
-    )
 
 
 def _complete(listed: pl.DataFrame) -> pl.DataFrame:
@@ -343,14 +332,30 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``."""
-    keys = ["statement_id", "period"]
-    item_names = items.columns_of(figures)
-    columns = [*keys, "odd", "moved", *item_names]
-    rows = figures.join(
-        listed.filter("is_source").select("report_id", "statement_id"), on="report_id"
+def ambiguous(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return the ``statement_id`` of filings with reports on one form that are not the same."""
+    return (
+        listed.filter("own")
+        .join(readings.contents, on="report_id")
+        .group_by("statement_id", "idSablony")
+        .agg(pl.col("content").n_unique())
+        .filter(pl.col("content") > 1)
+        .select(pl.col("statement_id").unique())
     )
+
+
+def figures_of_filings(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``.
+
+    Reports that contradict each other give none.
+    """
+    keys = ["statement_id", "period"]
+    item_names = items.columns_of(readings.figures)
+    columns = [*keys, "odd", "moved", *item_names]
+    sources = listed.filter("is_source").join(
+        ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
+    )
+    rows = readings.figures.join(sources.select("report_id", "statement_id"), on="report_id")
     alone = rows.select(pl.struct(keys).is_unique()).to_series()
     several = (
         rows.filter(~alone)
@@ -361,7 +366,7 @@ def figures_of_filings(figures: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFr
 
 
 def reasons_of_filings(
-    listed: pl.DataFrame, reasons: pl.DataFrame, halves: pl.Series | None = None
+    listed: pl.DataFrame, readings: Readings, halves: pl.Series | None = None
 ) -> pl.DataFrame:
     """Return as ``without`` why each filing has no figures, if it has none.
 
@@ -372,13 +377,17 @@ def reasons_of_filings(
     if halves is not None:
         blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
     not_own = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
+    contradicting = ambiguous(readings, listed).with_columns(reason=pl.lit("ambiguous", REASON))
     columns = ("statement_id", "reason", "rank")
     return (
         pl.concat(
             [
-                reasons.join(owners, on="report_id").select(columns),
+                readings.reasons.join(owners, on="report_id").select(columns),
                 blank.with_columns(rank=pl.lit(OWN)).select(columns),
-                not_own.with_columns(rank=pl.lit(REFUSED)).select(columns),
+                *(
+                    part.with_columns(rank=pl.lit(REFUSED)).select(columns)
+                    for part in (not_own, contradicting)
+                ),
             ]
         )
         .sort("rank", "reason")

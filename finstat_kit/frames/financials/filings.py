@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.frames.financials import filing_order
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.protocol import wire
@@ -47,8 +48,6 @@ KINDS: Final = (ORDINARY, "Mimoriadna")
 KEY: Final = (
     "unit_id", "period_to", "consolidated", "central_government", "summary", "fund", "kind",
 )  # fmt: skip
-FIRST_YEAR: Final = 1990  # years before and after are slips of a filer
-LAST_YEAR: Final = 2100
 _MOST_MONTHS: Final = 120
 
 
@@ -78,7 +77,7 @@ def known_of(statements: pl.DataFrame) -> pl.DataFrame:
 def is_plausible(day: pl.Expr) -> pl.Expr:
     """Return whether a day can be right; null where there is none."""
     # By the days themselves: these reach the statistics of files.
-    return day.is_between(date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31))
+    return day.is_between(date(arguments.FIRST_YEAR, 1, 1), date(arguments.LAST_YEAR, 12, 31))
 
 
 def months(first: pl.Expr, last: pl.Expr) -> pl.Expr:
@@ -131,7 +130,8 @@ def _described(
     """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds."""
     first, last, filed = (pl.col(n) for n in ("obdobieOd", "obdobieDo", "datumPodania"))
     not_own = pl.when(pl.col("idUJ") != pl.col("unit_id")).then(pl.lit("not_own", REASON))
-    reason = pl.coalesce(_of_the_statement(), not_own)
+    reversed_period = pl.when(last < first).then(pl.lit("period_mismatch", REASON))
+    reason = pl.coalesce(_of_the_statement(), not_own, reversed_period)
     return (
         held_by(units)
         .join(statements, left_on="statement_id", right_on="id", how="inner")

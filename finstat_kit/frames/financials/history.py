@@ -10,6 +10,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import assemble, items
+from finstat_kit.frames.financials.readings import any_of_items
 from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader
 from finstat_kit.frames.reports.filed import (
     Filed,
@@ -21,6 +22,7 @@ from finstat_kit.frames.reports.filed import (
     table_name,
 )
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol.forms import Form, FormOf, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]
@@ -116,11 +118,16 @@ def history(
     ]
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
     if len(forms) > 1:
-        notes.append(words["items"].format(forms=_forms_by_year(filings)))
+        having_numbers = figures.filter(any_of_items(figures))["year"].implode()
+        of_forms = _forms_by_year(filings.filter(pl.col("year").is_in(having_numbers)))
+        notes.append(words["items"].format(forms=of_forms))
+    notes += other_periods(figures, lang)
+    pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
+    notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
     reasons = REASON_TEXTS[lang]
     without = [
         f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
-        for row in figures.drop_nulls("reason").iter_rows(named=True)
+        for row in figures.drop_nulls("reason").filter(~any_of_items(figures)).iter_rows(named=True)
     ]
     if without:
         notes.append(words["without"].format(years=", ".join(without)))
@@ -142,9 +149,12 @@ def _filings(
     """
     having = [template for template in items.TEMPLATES if _tables(template, statement)]
     own = listed.filter("is_source", pl.col("idSablony").is_in(having))
-    figured = pl.any_horizontal(pl.col(items.names()).is_not_null())
     years = figures.drop_nulls("year")
-    reports = years.filter(figured).select("statement_id", "year").join(own, on="statement_id")
+    reports = (
+        years.filter(any_of_items(years))
+        .select("statement_id", "year")
+        .join(own, on="statement_id")
+    )
     ids = reports.select("year", report="report_id", form=pl.col("idSablony").cast(pl.Int32))
     filings = (
         years.join(ids, on="year", how="left", maintain_order="left")
@@ -187,7 +197,7 @@ def _rows(
         .join(reports.select("year", report_id="id"), on="report_id")
         .group_by("table", "row", "year")
         # Of a cell that is no number nothing is added.
-        .agg(pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum()))
+        .agg(pl.when(pl.col("value").null_count() == 0).then(pl.col("value").sum().round(2)))
     )
     values = {(table, row, year): value for table, row, year, value in sums.iter_rows()}
     return [
@@ -254,7 +264,7 @@ def _head(row: Mapping[str, Any], lang: Lang, *, of_form: bool) -> tuple[str, st
 
 def _forms_by_year(filings: pl.DataFrame) -> str:
     """Write which form holds which years: ``687: 2014–2016; 699: 2017–2024``."""
-    runs = filings.filter(pl.col("reason").is_null()).with_columns(run=pl.col("template").rle_id())
+    runs = filings.with_columns(run=pl.col("template").rle_id())
     spans = runs.group_by("run", "template", maintain_order=True).agg(
         first=pl.col("year").first(), last=pl.col("year").last()
     )
@@ -263,6 +273,20 @@ def _forms_by_year(filings: pl.DataFrame) -> str:
         + (f"–{row['last']}" if row["last"] != row["first"] else "")
         for row in spans.iter_rows(named=True)
     )
+
+
+def other_periods(figures: pl.DataFrame, lang: Lang) -> list[str]:
+    """Return a note for each year in which another period ends than the one of its row."""
+    columns = ["year", "period_from", "period_to"]
+    if not {*columns, "periods_in_year"} <= set(figures.columns):
+        return []
+    rows = figures.filter(pl.col("periods_in_year") > 1).select(columns).drop_nulls()
+    return [
+        _WORDS[lang]["another"].format(
+            year=year, first=day_text(first, lang), last=day_text(last, lang)
+        )
+        for year, first, last in rows.unique().sort(columns).iter_rows()
+    ]
 
 
 def _frame(entries: Iterable[_Entry], years: Iterable[int], lang: Lang) -> pl.DataFrame:

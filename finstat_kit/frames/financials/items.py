@@ -77,6 +77,11 @@ WITH_ACCRUALS_ON_687: Final = (
     "non_current_payables", "non_current_liabilities_total", "current_payables",
     "current_liabilities_total",
 )  # fmt: skip
+# On 21, until 2013, accounts bound for over a year are among the current assets.
+OTHER_ON_21: Final = (
+    "non_current_assets", "non_current_financial_assets", "current_assets",
+    "current_assets_with_accruals",
+)  # fmt: skip
 CELL: Final = ["template", "table", "row", "column"]
 _NUMBERS: Final = re.compile(r"[0-9]+")
 _NOT_IN_MARKS: Final = re.compile(r"[\W_]+")

@@ -222,6 +222,7 @@ def ratios(
                 for name in computable if name != BELOW_CRISIS]  # fmt: skip
     named = pl.concat_list([*excluded, pl.lit(None, pl.String)]).list.drop_nulls().alias(EXCLUDED)
     figures = [name for name in columns if name in items.names()]
+    frame = frame.with_columns(assemble.numbers(figures))
     before = columns[: columns.index(figures[0])]
     after = [name for name in columns if name not in {*before, *figures, *NAMES, EXCLUDED}]
     return frame.select(*before, *(figures if keep else ()), *values, named, *after)
@@ -357,6 +358,20 @@ def differs_by_form(name: str) -> bool:
     # Bonds stand among the payables of 687, so that its debt lacks them; it has no deferred tax.
     apart = {*items.WITH_ACCRUALS_ON_687, "financial_debt", "income_tax"}
     return not apart.isdisjoint(parts_of_value(name))
+
+
+def families(name: str) -> dict[int, str]:
+    """Return the family of each form, with those apart on which an item or a ratio differs.
+
+    >>> families("sales")[687], families("current_assets")[687], families("current_assets")[21]
+    ('business', '687', '21')
+    """
+    families: dict[int, str] = dict(items.FAMILY_OF)
+    if differs_by_form(name):
+        families[687] = "687"
+    if not set(items.OTHER_ON_21).isdisjoint(parts_of_value(name)):
+        families[21] = families[22] = "21"
+    return families
 
 
 def parts_of(text: str) -> list[tuple[int, str]]:

@@ -40,6 +40,7 @@ _BARE: Final = 4
 _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
+_CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
 _CELLS: Final = 1_000_000  # cells that are read at a time
 # Reports whose cells are in memory as a matrix at a time. Few: each thread keeps the memory of the
 # largest matrix that it freed.
@@ -63,11 +64,14 @@ class Readings(NamedTuple):
         checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
         reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
             rank the first reason is given.
+        contents: ``report_id`` and ``content``, all amounts but zeros in one text, of reports
+            beside which another one of the statement is on the same form.
     """
 
     figures: pl.DataFrame
     checks: pl.DataFrame
     reasons: pl.DataFrame
+    contents: pl.DataFrame
 
 
 class FigureReader:
@@ -143,7 +147,13 @@ class FigureReader:
             reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
-        return Readings(all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons))
+        of_one_form = reports.filter(
+            pl.struct("idUctovnejZavierky", "idSablony").is_duplicated()
+        ).select(report_id="id")
+        contents = _contents(fitting.join(of_one_form, on="report_id", how="semi"), cells)
+        return Readings(
+            all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons), contents
+        )
 
     def _read_form(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
@@ -242,7 +252,8 @@ def of_items() -> pl.Expr:
 
 def of_none() -> Readings:
     """Return what no report says."""
-    return Readings(*(pl.DataFrame(schema=schema) for schema in (_FIGURES, _CHECKS, _REASONS)))
+    schemas = (_FIGURES, _CHECKS, _REASONS, _CONTENTS)
+    return Readings(*(pl.DataFrame(schema=schema) for schema in schemas))
 
 
 def any_of_items(figures: pl.DataFrame, names: Collection[str] | None = None) -> pl.Expr:
@@ -279,6 +290,27 @@ def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) ->
     filed = cells(reports["report_id"]).filter(where)
     own = filed.join(reports.lazy(), on=reports.columns, how="semi")
     return own.select(pl.col("report_id").unique()).collect()
+
+
+def _contents(reports: pl.DataFrame, cells: CellsOf) -> pl.DataFrame:
+    """Return the contents of reports; see `Readings`."""
+    if reports.is_empty():
+        return pl.DataFrame(schema=_CONTENTS)
+    place = ["table", "row", "column"]
+    written = pl.format("{} {} {} {}", *place, pl.col("value").cast(pl.String).fill_null("?"))
+    filed = (
+        cells(reports["report_id"])
+        .filter(pl.col("value").ne_missing(0))
+        .join(reports.lazy(), on=reports.columns, how="semi")
+        .sort(place)
+        .group_by("report_id", maintain_order=True)
+        .agg(content=written.str.join("; "))
+    )
+    return (
+        reports.select("report_id")
+        .join(filed.collect(), on="report_id", how="left")
+        .with_columns(pl.col("content").fill_null(""))
+    )
 
 
 def _ranked(rank: int, reports: pl.DataFrame, reason: str | None = None) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.financials import assemble, items, ratios
+from finstat_kit.frames.financials import assemble, filings, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns
@@ -20,6 +20,10 @@ Basis = Literal["previous_year", "previous_column"]
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
 REASON: Final = pl.Enum(REASONS)
+_YEAR: Final = 12  # months of a usual period
+_LAST: Final = " last"  # day of a period
+_BEFORE: Final = " before"  # last day of the period before
+_MONTHS: Final = " months"
 _IDENTITY: Final[tuple[str, ...]] = (
     "unit_id",
     "ico",
@@ -34,18 +38,20 @@ _IDENTITY: Final[tuple[str, ...]] = (
 def growth(
     panel: labels.Frame, value: str | Sequence[str], *, basis: Basis = "previous_year"
 ) -> pl.DataFrame:
-    """Compute changes to the year before, absolute and relative, where both are comparable.
+    """Compute changes to the period before, absolute and relative, where both are comparable.
 
-    Null over a gap, where either value is missing, where the periods have another length or the
-    forms are of another family (from 687 to 699 only where the value means the same on both), and
-    where the sign changes. Nothing is deflated.
+    The period before ends the day before a filing's own begins. Null where there is none, where
+    either value is missing, where the periods have another length or one that is not known, where
+    the value means something else on the former form (from 687 to 699, of some items from 21), and
+    where the sign changes; a fall to 0 is a change. Nothing is deflated.
 
     Args:
         panel: A panel, or figures as `financials` returns them; with ``"previous_column"`` figures
             with ``from_previous=True``.
         value: An item or ratio, or several.
-        basis: ``"previous_year"``: the value of the year before as its own filing states it;
-            ``"previous_column"``: as the filing itself states it beside its own.
+        basis: ``"previous_year"``: the value of the period before as its own filing states it;
+            rows of previous columns are no filings. ``"previous_column"``: as the filing itself
+            states it beside its own; where its length is not stated, 12 months are assumed.
 
     Returns:
         One row per unit and year (``unit_id``, ``ico``, ``name``, ``year``, ``months``,
@@ -54,7 +60,8 @@ def growth(
         before; null where that is 0) (Float64), ``sales_reason`` (Enum: why there is no change:
         ``no_value``, ``gap``, ``no_value_before``, ``months``, ``form``, ``sign``); with
         ``"previous_column"`` also ``sales_restated`` (Float64: how much the column differs from the
-        former filing, null where it has none or is equal).
+        filing of the same period; null where there is none, it is equal, or on another form that
+        does not compare).
 
     Raises:
         UsageError: An argument is wrong or a column is missing.
@@ -74,33 +81,27 @@ def growth(
             )
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
-    also = {"ico", "name", "status", "statement_id"}
+    also = {"ico", "name", "status", "statement_id", "period_from"}
     table = values.narrowed(panel, names, also, "panel")
     own_column = basis == "previous_column"
-    previous = table.clear()
-    if own_column:
-        if (
-            "source_column" not in table.columns
-            or "statement_id" not in table.columns
-            or not (table["source_column"].cast(pl.String) == "previous").any()
-        ):
-            raise UsageError(
-                ": the frame has no rows of the previous column", argument="basis", value=basis,
-                cure="give fk.financials(units, years, from_previous=True), not a panel of it",
-            )  # fmt: skip
-        is_previous = pl.col("source_column").cast(pl.String) == "previous"
-        previous, table = table.filter(is_previous), table.filter(~is_previous)
-    rows = one_row_per_year(table)[0].sort("unit_id", "year")
+    table, previous = values.filed(table)
+    if own_column and ("statement_id" not in table.columns or previous.is_empty()):
+        raise UsageError(
+            ": the frame has no rows of the previous column", argument="basis", value=basis,
+            cure="give fk.financials(units, years, from_previous=True), not a panel of it",
+        )  # fmt: skip
+    rows = _with_periods(one_row_per_year(table)[0].sort("unit_id", "year"))
     rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
-    former = rows.with_columns(pl.col("year") + 1)
-    years = ["unit_id", "year"]
-    rows = rows.join(former, on=years, how="left", maintain_order="left", suffix=" former")
+    former = rows.with_columns(pl.col(_LAST).alias(_BEFORE)).unique(["unit_id", _BEFORE])
+    on = ["unit_id", _BEFORE]
+    rows = rows.join(former, on=on, how="left", maintain_order="left", suffix=" former")
     if own_column:
         beside = previous.drop_nulls("statement_id").unique("statement_id", keep="first")
-        beside = beside.with_columns(pl.lit(value=True).alias(" there"))
-        rows = rows.join(
-            beside, on="statement_id", how="left", maintain_order="left", suffix=" beside"
+        beside = _with_periods(beside).with_columns(
+            pl.col(_LAST).alias(_BEFORE), pl.lit(value=True).alias(" there")
         )
+        on = ["statement_id", _BEFORE]
+        rows = rows.join(beside, on=on, how="left", maintain_order="left", suffix=" beside")
     before = "beside" if own_column else "former"
     rows = rows.with_columns(pl.col(f"{name} {before}").alias(f"{name}_before") for name in names)
     columns = [name for name in _IDENTITY if name in rows.columns]
@@ -111,21 +112,33 @@ def growth(
     return rows.select(columns)
 
 
+def _with_periods(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the last day of each row and of the period before, and how many months it has.
+
+    A frame without periods has calendar years.
+    """
+    first, last = (pl.date(pl.col("year"), *day) for day in ((1, 1), (12, 31)))
+    months = pl.lit(_YEAR)
+    if {"period_from", "period_to"} <= set(rows.columns):
+        days = [pl.col(name).cast(pl.Date) for name in ("period_from", "period_to")]
+        months = filings.months(*days)
+        first, last = pl.coalesce(days[0], first), pl.coalesce(days[1], last)
+    if "months" in rows.columns:
+        months = pl.col("months")
+    return rows.with_columns(
+        first.dt.offset_by("-1d").alias(_BEFORE), last.alias(_LAST), months.alias(_MONTHS)
+    )
+
+
 def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame:
     value, before = pl.col(name), pl.col(f"{name}_before")
-    never = pl.lit(value=False)
-    if "months" not in rows.columns:
-        months = never
-    elif own_column:  # few title pages state the length of the period before
-        months = (pl.col("months") != pl.col("months beside")).fill_null(value=False)
-    else:
-        months = pl.col("months").ne_missing(pl.col("months former"))
-    # Both columns of a filing are on one form.
-    form = (
-        never
-        if own_column or "template" not in rows.columns
-        else (_family("template", name).ne_missing(_family("template former", name)))
-    )
+    months_before = pl.col(f"{_MONTHS} former")
+    if own_column:  # few title pages state the length of the period before
+        months_before = pl.col(f"{_MONTHS} beside").fill_null(_YEAR)
+    months = (pl.col(_MONTHS) != months_before).fill_null(value=True)
+    form = pl.lit(value=False)
+    if "template" in rows.columns:
+        form = _family("template", name).ne_missing(_family("template former", name))
     is_there = pl.col(" there beside" if own_column else " there former")
     gap = ~is_there.fill_null(value=False)
     reason = (
@@ -133,7 +146,8 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
         .when(gap).then(pl.lit("gap"))
         .when(before.is_null()).then(pl.lit("no_value_before"))
         .when(months).then(pl.lit("months"))
-        .when(form).then(pl.lit("form"))
+        # Both columns of a filing are on one form.
+        .when(form & pl.lit(not own_column)).then(pl.lit("form"))
         .when(value * before < 0).then(pl.lit("sign"))
     ).cast(REASON)  # fmt: skip
     change = pl.when(reason.is_null()).then(value - before)
@@ -144,16 +158,16 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
     )
     if own_column:
         difference = before - pl.col(f"{name} former")
-        is_of_the_year = pl.col("year beside") == pl.col("year") - 1
-        restated = pl.when(is_of_the_year & (difference != 0)).then(difference)
+        of_another = pl.col(f"{_MONTHS} beside") != pl.col(f"{_MONTHS} former")
+        compares = ~form & ~of_another.fill_null(value=False)
+        restated = pl.when(compares & (difference != 0)).then(difference)
         rows = rows.with_columns(restated.alias(f"{name}_restated"))
     return rows
 
 
 def _family(column: str, name: str) -> pl.Expr:
-    """Return the family of a form; 687 is of the others' where the value means the same."""
-    families: dict[int, str] = dict(items.FAMILY_OF)
-    if ratios.differs_by_form(name):
-        families[687] = "micro"
+    """Return the forms among which the value means the same as on a form."""
     form = pl.col(column)
-    return form.replace_strict(families, default=form.cast(pl.String), return_dtype=pl.String)
+    return form.replace_strict(
+        ratios.families(name), default=form.cast(pl.String), return_dtype=pl.String
+    )

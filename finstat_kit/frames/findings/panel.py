@@ -8,11 +8,13 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.items import columns_of
 from finstat_kit.frames.financials.readings import any_of_items
 from finstat_kit.frames.financials.reasons import STATUS, has_figures
+from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
@@ -43,11 +45,12 @@ def panel(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
-    table, _ = one_row_per_year(figures.lazy().collect())
+    own_rows, _ = values.filed(figures.lazy().collect())
+    table, _ = one_row_per_year(own_rows)
     table = table.with_columns(_is_present(table).alias(_PRESENT))
     # Those of a panel that is arranged anew are determined anew.
     table = table.drop_nulls(["unit_id", "year"]).drop("status", strict=False)
-    filed = table.filter(_PRESENT)["year"].to_list()
+    filed = table.filter(_PRESENT)["year"].unique().to_list()
     span = _years(years, filed)
     in_span = pl.col("year").is_in(span)
     units = table.filter(_PRESENT, in_span)["unit_id"].unique()
@@ -91,16 +94,15 @@ def _is_present(table: pl.DataFrame) -> pl.Expr:
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:
-    if years is None:
-        return list(range(min(filed), max(filed) + 1)) if filed else []
-    several = [years] if isinstance(years, int) else years
-    year_list = list(several) if isinstance(several, Iterable) else []
-    if not year_list or not all(type(year) is int for year in year_list):
+    known = range(arguments.FIRST_YEAR, arguments.LAST_YEAR + 1)
+    if odd := [year for year in filed if year not in known]:
         raise UsageError(
-            "is not a year or several", argument="years", value=years,
-            cure="give one such as 2020, or several such as range(2015, 2021)",
+            f": a row has the year {odd[0]}", argument="figures",
+            cure=f"give years from {known[0]} to {known[-1]}",
         )  # fmt: skip
-    return sorted(set(year_list))
+    if years is not None:
+        return arguments.years("years", years)
+    return list(range(min(filed), max(filed) + 1)) if filed else []
 
 
 def _status() -> pl.Expr:

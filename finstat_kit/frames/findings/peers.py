@@ -102,9 +102,7 @@ def peers(
 
 def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFrame:
     """Return one row per unit and year with the columns of values and of groups."""
-    table, _ = one_row_per_year(values.narrowed(frame, names, needed(fields)))
-    numbers = [pl.col(name).cast(pl.Float64) for name in names]
-    return table.with_columns(pl.when(x.is_finite()).then(x) for x in numbers)
+    return one_row_per_year(values.narrowed(frame, names, needed(fields))).table
 
 
 def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl.DataFrame:

@@ -211,12 +211,11 @@ def _of_value(
     left_out: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return the statistics of one value."""
-    number = pl.col(name).cast(pl.Float64)
     over, under = _parts(table, name)
     why = values.reason(name, table.columns, table.schema)
     rows = table.select(
         *keys,
-        pl.when(number.is_finite()).then(number).alias("value"),
+        pl.col(name).alias("value"),
         over.alias(_OVER),
         under.alias(_UNDER),
         why.alias("why"),
@@ -295,8 +294,7 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
         return nothing, nothing
     if not set(ratios.columns_of(name)) <= set(table.columns):
         return nothing, nothing
-    over, under = ratios.sum_of(formula.over), ratios.sum_of(formula.under)
-    return over.cast(pl.Float64), under.cast(pl.Float64)
+    return ratios.sum_of(formula.over), ratios.sum_of(formula.under)
 
 
 def spread(frame: pl.DataFrame, item: str, by: str, *, limited: str | None = None) -> pl.DataFrame:

@@ -127,7 +127,10 @@ def narrowed(
         if value in ratios.NUMBERS:
             used_columns.update(ratios.columns_of(value))
     assemble.check_types(schema, used_columns, argument)
-    table = frame.lazy().select(name for name in schema if name in used_columns).collect()
+    amounts = [n for n in schema if n in values or assemble.schema().get(n) == pl.Float64]
+    numbers = assemble.numbers(used_columns.intersection(amounts))
+    used = [name for name in schema if name in used_columns]
+    table = frame.lazy().select(used).with_columns(numbers).collect()
     for value in values:
         if value not in table.columns:
             computed = with_value(table, value)
@@ -186,6 +189,14 @@ def _are_alone(table: pl.DataFrame) -> bool:
     # One number is compared several times faster than a pair.
     pair = pl.col("unit_id").cast(pl.Int64) * 10_000 + pl.col("year").cast(pl.Int64)
     return bool(table.select(pair.n_unique() == pl.len()).item())
+
+
+def filed(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of filings, and those that filings give of the period before theirs."""
+    if "source_column" not in table.columns:
+        return table, table.clear()
+    is_previous = pl.col("source_column").cast(pl.String).eq_missing("previous")
+    return table.filter(~is_previous), table.filter(is_previous)
 
 
 def checked_limits(limits: object) -> tuple[float, float] | None:

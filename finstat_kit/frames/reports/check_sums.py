@@ -17,6 +17,7 @@ from finstat_kit.frames.reports.sums import (
     Mask,
     compared_sums,
 )
+from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 from finstat_kit.protocol.forms import FormOf
 
 _FAILURE: Final = pl.Struct(
@@ -41,6 +42,7 @@ CHECKS: Final = pl.Schema(
         "columns_difference": pl.Float64(),
         "result_difference": pl.Float64(),
         "previous_difference": pl.Float64(),
+        "title_page": TITLE_PAGE,
         "failures": pl.List(_FAILURE),
         "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
     }
@@ -50,9 +52,10 @@ COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana")
 # The result of the period in the balance sheet and in the income statement: null if the form has
 # none or it is not a number, NaN if it is blank.
 _RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
+_PER_REPORT: Final = ("result_difference", "title_page", "reasons")
 _OF_CELLS: Final = pl.Schema(
     {
-        **{n: t for n, t in CHECKS.items() if n not in ("result_difference", "reasons")},
+        **{n: t for n, t in CHECKS.items() if n not in _PER_REPORT},
         **_RESULTS,
     }
 )
@@ -66,8 +69,15 @@ _PAGE: Final = pl.Struct({**_OWNER_FIELDS, **dict.fromkeys(_PERIOD_FIELDS, pl.Da
 _SAME_SERIES: Final = ["idSablony", *_OWNER_FIELDS]
 
 
-def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
-    """Check reports; see `Register.check_reports`."""
+def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.DataFrame:
+    """Check reports; see `Register.check_reports`.
+
+    Args:
+        reports: Records.
+        form_of: Returns the form that cells are read by.
+        filings: ``statement_id``, ``ico``, ``period_from`` and ``period_to`` of their filings, each
+            once.
+    """
     # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
     reader, sums_of = CellReader(form_of), dict[int, FormSums]()
@@ -83,11 +93,14 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
             for (template,), part in cells.group_by("template", maintain_order=True)
         ]
         reasons.append(without.filter(of_slice))
-    return _per_report(reports, pl.concat(checks), reasons)
+    return _per_report(reports, pl.concat(checks), reasons, filings)
 
 
 def _per_report(
-    reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame]
+    reports: pl.DataFrame,
+    checks: pl.DataFrame,
+    reasons: list[pl.DataFrame],
+    filings: pl.DataFrame,
 ) -> pl.DataFrame:
     """Return one row per report, in order.
 
@@ -95,6 +108,7 @@ def _per_report(
         reports: Records.
         checks: Checks of the reports with cells, by their place.
         reasons: Why other reports have no cells, by their place.
+        filings: As of `check`.
     """
     statement = "idUctovnejZavierky"
     if statement not in reports.columns:
@@ -104,6 +118,7 @@ def _per_report(
         pl.col("id").cast(pl.Int64).alias("report_id"),
         pl.col("idSablony").cast(pl.Int32, strict=False),
         pl.col(statement).cast(pl.Int64, strict=False),
+        page=_page(reports),
     ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
     # Until 2013, and for public bodies, the two are reports of one statement.
     income = (
@@ -121,9 +136,13 @@ def _per_report(
     return (
         rows.join(income, on=statement, how="left", maintain_order="left")
         .join(why, on="place", how="left", maintain_order="left")
+        .join(
+            filings, left_on=statement, right_on="statement_id", how="left", maintain_order="left"
+        )
         .with_columns(
             pl.col("template").fill_null(pl.col("idSablony")),
             pl.col("checked", "failing").fill_null(0),
+            title_page=other(*map(pl.col, ("page", "ico", "period_from", "period_to"))),
             # A blank counts as 0 if the other is filled.
             result_difference=pl.when(~(in_balance.is_nan() & in_income.is_nan())).then(
                 (in_balance.fill_nan(0.0) - in_income.fill_nan(0.0)).round(2)
@@ -265,6 +284,11 @@ def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
     )  # fmt: skip
 
 
+def _page(reports: pl.DataFrame) -> pl.Expr:
+    has_page = isinstance(reports.schema.get("titulnaStrana"), pl.Struct)
+    return (pl.col("titulnaStrana") if has_page else pl.lit(None)).cast(_PAGE, strict=False)
+
+
 def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     """Return the place of each report and of its former report, grouped by unit.
 
@@ -278,9 +302,7 @@ def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
     Returns:
         ``place`` and ``former`` (Int64, null if the frame has none).
     """
-    has_page = isinstance(reports.schema.get("titulnaStrana"), pl.Struct)
-    page = (pl.col("titulnaStrana") if has_page else pl.lit(None)).cast(_PAGE, strict=False)
-    placed = reports.select("id", "idSablony", page=page, place=pl.int_range(pl.len()))
+    placed = reports.select("id", "idSablony", page=_page(reports), place=pl.int_range(pl.len()))
     described = placed.unnest("page").with_columns(
         pl.col("konsolidovana").fill_null(value=False),
         pl.col("nazovSpravcovskehoFondu").fill_null(""),

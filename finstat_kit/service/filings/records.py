@@ -107,7 +107,7 @@ def report(filings: Filings, id_: int) -> Json | None:
     if with_tables:
         record |= _fields(filing).report
     if access == "Verejné":
-        again = template in templates[:index]
+        again = filing.case == "two_of_one_form" and template in templates[:index]
         record["obsah"] = _content(
             filings, filing, unit, template if with_tables else None, again=again
         )
@@ -234,7 +234,7 @@ def _templates(filings: Filings, filing: Filing) -> list[int]:
     notes, auditor, notice = extras(filing.key)
     without_tables = [_NOTES] * notes + [_AUDITOR] * auditor + [_NOTICE] * notice
     forms = tabular(filings.unit_of(filing), filing)
-    again = forms[:1] if filing.case == "two_of_one_form" else ()
+    again = forms[:1] if filing.case in ("two_of_one_form", "two_equal") else ()
     templates = [*forms, *again, *without_tables][: filing.reports]
     turn = (filing.key >> 28) % len(templates)
     return templates[turn:] + templates[:turn]

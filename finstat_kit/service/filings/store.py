@@ -28,7 +28,11 @@ _RECORDS = {
     REPORTS: records.report,
     ANNUAL_REPORTS: records.annual_report,
 }
-_REPORTS: Final = {"two_of_one_form": 1, "half": -1}  # more than a statement of the year has
+_REPORTS: Final = {
+    "two_of_one_form": 1,
+    "two_equal": 1,
+    "half": -1,
+}  # more than a statement of the year has
 _UPPER_BITS: Final = 999 << 40  # of the keys: none of these filings has a difficulty by its key
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from datetime import date
 from functools import cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.expected_figures import ratios_of, truth
-from tests.support.registers import Watched
+from tests.support.registers import Watched, altered
 
 SAMPLE = fk.sample(1_000, seed=5)
 UNITS = SAMPLE.units.get(SAMPLE.units.ids())
@@ -185,26 +186,6 @@ def test_two_periods_that_end_in_a_year() -> None:
     assert (row["kind"], row["months"], row["periods_in_year"]) == ("Riadna", 12, 2)
 
 
-def altered(
-    change: Callable[[dict[str, object]], object],
-    path: str = "uctovny-vykaz",
-    sample: Sample = SAMPLE,
-) -> Watched:
-    """Return a register whose records of a kind are changed in some way."""
-    watched = Watched(sample)
-
-    def instead(target: str, query: str) -> Reply | None:
-        if not target.endswith(path):
-            return None
-        reply = sample._answer("GET", target, query)
-        record = json.loads(reply.body)
-        change(record)
-        return reply._replace(body=json.dumps(record).encode())
-
-    watched.instead = instead
-    return watched
-
-
 @pytest.mark.parametrize(
     ("change", "lost"),
     [
@@ -232,7 +213,7 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
     whole = SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
     row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
     unit = row["unit_id"]
-    (seen,) = altered(moved, "sablona").financials([unit], 2016).to_dicts()
+    (seen,) = altered(SAMPLE, moved, "sablona").financials([unit], 2016).to_dicts()
 
     assert (row["template"], row["reason"], seen["reason"]) == (699, None, "caption_mismatch")
     assert {name for name in lost if seen[name] is None} == lost
@@ -253,7 +234,7 @@ def test_a_year_of_a_statement_that_is_not_public_says_so() -> None:
                 record.clear()
                 record |= {"id": statement, "stav": state, "datumPoslednejUpravy": "2026-01-01"}
 
-        figures = altered(hide, "uctovna-zavierka", sample).financials([unit], [2015, 2016])
+        figures = altered(sample, hide, "uctovna-zavierka").financials([unit], [2015, 2016])
         return str(figures.filter(year=2016)["reason"].item())
 
     assert reason("NEVEREJNÁ") == "non_public"
@@ -290,7 +271,7 @@ def test_a_length_that_does_not_fit() -> None:
 
     units = FILING.head(30)
 
-    money = altered(cut).financials(units, 2016)
+    money = altered(SAMPLE, cut).financials(units, 2016)
 
     usual = SAMPLE.financials(units, 2016)
     readable = usual["reason"].is_null() | (usual["reason"] == "all_blank")
@@ -310,7 +291,7 @@ def test_forms_without_items(template: int, reason: str) -> None:
             record["idSablony"] = template
 
     firms = FIRMS.head(20)
-    money = altered(other).financials(firms, 2016)
+    money = altered(SAMPLE, other).financials(firms, 2016)
 
     off = money.filter(pl.col("reason") == reason)
     assert off.height > 10
@@ -389,6 +370,7 @@ def test_a_filing_without_figures_has_its_reason() -> None:
         "other_currency": "other_currency",
         "deleted": "no_filing_for_year",
         "no_period": "unreadable",
+        "reversed_period": "period_mismatch",
     }
     sample, of_case = fk.sample(1_000, seed=5), dict(zip(cases, without(2016), strict=False))
     for case, unit in of_case.items():
@@ -432,8 +414,8 @@ def test_a_kind_that_the_statement_lacks_is_read_from_its_report(
     """By the title page, whatever the length of the period."""
     sample, unit, _ = filed_as("no_kind", 2016)
     register = altered(
-        lambda record: record.get("obsah", {}).get("titulnaStrana", {}).update(typZavierky=kind),  # type: ignore[attr-defined]
-        sample=sample,
+        sample,
+        lambda record: record.get("obsah", {}).get("titulnaStrana", {}).update(typZavierky=kind),
     )
 
     row = row_of(register, unit, 2016)
@@ -574,21 +556,116 @@ def test_a_statement_listed_by_two_units_gives_its_figures_once() -> None:
     )
 
 
-def test_of_two_reports_on_one_form_the_higher_id_counts() -> None:
-    """Its figures and its sums are those of the filing."""
+def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> None:
+    """Whichever has the higher id; the report is named, and the former filing keeps its figures."""
     sample, unit, statement = filed_as("two_of_one_form", 2016)
     (listed,) = sample.statements.get([statement])["idUctovnychVykazov"]
-    reports = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
-    assert reports["idSablony"].n_unique() == 1
-    last = reports.tail(1)
+    forms = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
+    assert forms["idSablony"].n_unique() == 1
+    assert forms.height == 2
 
-    row = row_of(sample, unit, 2016)
+    money = sample.financials([unit], 2016, from_previous=True)
 
-    assert reports.height == 2
-    assert row["report_id"] == last["id"][0]
-    values = sample.items(sample.cells(last)).filter(item="total_assets", period="current")["value"]
-    assert row["total_assets"] == values[0]
-    assert row["sums_failing"] == sample.check_reports(last)["failing"][0]
+    (row,) = money.to_dicts()
+    assert (row["reason"], row["report_id"]) == ("ambiguous", forms["id"][1])
+    assert not money.select(pl.any_horizontal(ITEMS.is_not_null())).item()
+    assert row["sums_failing"] is row["balance_difference"] is None
+    corrected, unit, (former, later) = corrected_as("two_of_one_form")
+    expected = row_of(SAMPLE, unit, 2016)
+    more = {"superseded_by": later, "superseded_by_reason": "ambiguous"}
+    assert row_of(corrected, unit, 2016) == expected | more
+    assert expected["statement_id"] == former
+
+
+@pytest.mark.parametrize("written", ["same", *slow("otherwise")])
+def test_equal_reports_on_one_form_are_one(written: str) -> None:
+    """Also where one writes zeros and decimals that the other leaves out."""
+    sample, unit, statement = filed_as("two_equal", 2016)
+    alone, *_ = filed_as(None, 2016)
+    (listed,) = sample.statements.get([statement])["idUctovnychVykazov"]
+    forms = sample.reports.get(listed).filter(pl.col("tabulky").is_not_null()).sort("id")
+
+    def otherwise(record: dict[str, Any]) -> None:
+        if record["id"] == forms["id"][0] and written == "otherwise":
+            for table in record["obsah"]["tabulky"]:
+                table["data"] = [f"{cell}.00" if cell else "0" for cell in table["data"]]
+
+    row, expected = row_of(altered(sample, otherwise), unit, 2016), row_of(alone, unit, 2016)
+
+    assert forms.height == 2
+    assert row["report_id"] == forms["id"][1]
+    assert row | {"report_id": None} == expected | {"report_id": None}
+    assert row["sums_failing"] == sample.check_reports(forms.tail(1))["failing"][0]
+
+
+def test_a_report_of_another_statement_hides_none() -> None:
+    """Also on the same form, with the higher id: it is no report of this one."""
+    sample, (unit, statement), (_, other) = fk.sample(1_000, seed=5), *with_one(2016)[:2]
+    (foreign,) = sample.financials(sample.statements.get([other])["idUJ"], 2016)["report_id"]
+    own = row_of(SAMPLE, unit, 2016)
+    highest = max(own["report_id"], foreign) + 10**6
+
+    def listed(record: dict[str, Any]) -> None:
+        if record["id"] == statement and "typ" in record:
+            record["idUctovnychVykazov"] = [*record["idUctovnychVykazov"], highest]
+
+    register = altered(sample, listed, "uctovna-zavierka")
+    of_statements = register.instead
+    assert of_statements is not None
+
+    def instead(target: str, query: str) -> Reply | None:
+        if query == f"id={highest}":
+            body = json.loads(sample._answer("GET", target, f"id={foreign}").body)
+            body |= {"id": highest, "idSablony": own["template"]}
+            return Reply(200, {}, json.dumps(body).encode())
+        return of_statements(target, query)
+
+    register.instead = instead
+
+    assert row_of(register, unit, 2016) == own
+
+
+@pytest.mark.parametrize("template", [21, 22])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            lambda record: record["obsah"]["tabulky"][0]["data"].__setitem__(2, "1e3"),
+            "not_a_number",
+        ),
+        (lambda record: record.update(mena="USD"), "other_currency"),
+    ],
+)
+def test_half_a_filing_has_its_reason(
+    template: int, change: Callable[[dict[str, Any]], object], reason: str
+) -> None:
+    """A cell that is no number in one of two reports, and one of two in another currency."""
+    unit, _ = with_one(2012)[0]
+
+    def half(record: dict[str, Any]) -> None:
+        if record.get("idSablony") == template and record.get("obsah"):
+            change(record)
+
+    row, whole = row_of(altered(SAMPLE, half), unit, 2012), row_of(SAMPLE, unit, 2012)
+
+    assert (whole["reason"], row["reason"]) == (None, reason)
+    left = {name for name in BUSINESS if row[name] is not None}
+    assert bool(left) == (reason == "not_a_number")
+    assert all(row[name] == whole[name] for name in left)
+
+
+def test_a_record_without_a_year_is_a_row_only_of_a_unit_without_any() -> None:
+    """Of a unit with filings a statement that cannot be read is none of its rows."""
+    sample, (unit, _) = fk.sample(1_000, seed=5), with_one(2016)[0]
+    usual = sample.financials([unit])
+    (hidden,) = sample.file([unit], year=2025, case="non_public_record")["id"]
+    record = sample.units.get([unit])
+
+    assert sample.financials([unit]).equals(usual)
+    lone = record.with_columns(idUctovnychZavierok=pl.lit([hidden], pl.List(pl.Int64)))
+    assert sample.financials(lone).select("year", "statement_id", "reason").rows() == [
+        (None, hidden, "non_public")
+    ]
 
 
 def test_another_currency_is_read_by_items() -> None:
@@ -619,6 +696,69 @@ def test_a_number_that_cannot_be_read_has_the_reason() -> None:
         cells = sample.cells(sample.reports.get([row["report_id"]]))
     odd = sample.items(cells).filter(reason="not_a_number")
     assert set(odd["item"]) == {"total_assets"}
+
+
+def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
+    """It does not count, and the figures are those of the former filing; its kind is said first."""
+    sample, unit, (former, later) = corrected_as("reversed_period")
+
+    filed = sample.filings([unit], 2016).filter(pl.col("statement_id").is_in([former, later]))
+    assert filed.select("statement_id", "counts", "months", "reason").rows() == [
+        (former, True, 12, None), (later, False, None, "period_mismatch"),
+    ]  # fmt: skip
+    assert row_of(sample, unit, 2016) == row_of(SAMPLE, unit, 2016)
+    lone, unit, statement = filed_as("reversed_period", 2016)
+    cases = {"Riadna": "period_mismatch", "Priebežná": "interim_only", "Iná": "other_kind"}
+    for kind, reason in cases.items():
+
+        def of_kind(record: dict[str, Any], kind: str = kind) -> None:
+            if record["id"] == statement:
+                record["typ"] = kind
+
+        register = altered(lone, of_kind, "uctovna-zavierka")
+        row = row_of(register, unit, 2016)
+        assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
+
+
+@pytest.mark.parametrize(
+    ("page", "ico", "found"),
+    [
+        ({"ico": "99999999"}, "00061387", "ico"),
+        ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
+        ({"obdobieOd": "2016-02"}, "00061387", "period"),
+        ({"obdobieDo": "2017-12"}, "00061387", "period"),
+        ({"ico": "61 387"}, "00061387", None),
+        ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
+        ({"ico": "99999999"}, None, None),
+    ],
+)
+def test_a_title_page_of_another_unit_or_period_is_named(
+    page: dict[str, str | None], ico: str | None, found: str | None
+) -> None:
+    """Beside the figures, which stay, in the checks of the reports and below the statement."""
+    unit, statement = with_one(2016)[0]
+    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
+
+    def other(record: dict[str, Any]) -> None:
+        if record["id"] == unit:
+            record["ico"] = ico
+        elif record["id"] in listed and record.get("obsah"):
+            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
+
+    whole = SAMPLE.financials([unit], 2016)
+    register = altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz"))
+    money = register.financials([unit], 2016, from_previous=True)
+
+    assert money["title_page"].to_list() == [found] * money.height
+    now = money.filter(source_column="current")
+    assert now.select(BUSINESS).equals(whole.select(BUSINESS))
+    reports = register.reports.get(listed)
+    for filings in (money, register.filings([unit], 2016).lazy()):
+        checks = register.check_reports(reports, filings)
+        assert checks.filter(report_id=now["report_id"][0])["title_page"].to_list() == [found]
+    assert register.check_reports(reports)["title_page"].null_count() == reports.height
+    notes = register.statement_history(unit, 2016, lang="en").notes
+    assert any("title page" in note for note in notes) == (found is not None)
 
 
 def test_a_statement_without_a_period_is_one_row() -> None:
@@ -668,34 +808,76 @@ def test_no_date_of_a_statement_ends_the_work(
             record.update(obdobieOd=first, obdobieDo=last)
             record.update({"datumPodania": filed} if filed else {})
 
-    register = altered(odd, path="uctovna-zavierka", sample=sample)
+    register = altered(sample, odd, "uctovna-zavierka")
 
     money = register.financials([unit], from_previous=True)
 
-    assert set(money.filter(year=2016, source_column="current")["statement_id"]) == {
-        later if last == "2016-12" and filed is None else former
-    }
+    can_be = last == "2016-12" and filed is None and first != "2017-06"
+    taken = money.filter(year=2016, source_column="current")["statement_id"]
+    assert set(taken) == {later if can_be else former}
     assert money["months"].drop_nulls().is_between(1, 24).all()
 
 
-def test_the_year_before_is_that_of_its_own_period() -> None:
-    """Where its title page names none that can be right, it is the calendar year before."""
-    unit, _ = with_one(2016)[0]
-    ends = {"predchadzajuceObdobieOd": "2015-01", "predchadzajuceObdobieDo": "2015-06"}
-    found = []
-    periods: list[Mapping[str, str | None]] = [
-        ends, dict.fromkeys(ends), dict.fromkeys(ends, "9999-12"), dict.fromkeys(ends, "2016-12"),
-        dict.fromkeys(ends, "2011-12"),
-    ]  # fmt: skip
-    for period in periods:
+def previous_of(
+    first: str | None, before: tuple[str | None, str | None] = (None, None)
+) -> dict[str, Any]:
+    """Return the previous column of a filing to 2016-12 from a month on, by its title page."""
+    unit, statement = with_one(2016)[0]
+    page = dict(zip(("predchadzajuceObdobieOd", "predchadzajuceObdobieDo"), before, strict=True))
 
-        def other(record: dict[str, object], period: Mapping[str, str | None] = period) -> None:
-            record.get("obsah", {}).get("titulnaStrana", {}).update(period)  # type: ignore[attr-defined]
+    def other(record: dict[str, Any]) -> None:
+        if record.get("id") == statement:
+            record.update(obdobieOd=first)
+        elif "obsah" in record:
+            record["obsah"].get("titulnaStrana", {}).update(page)
 
-        money = altered(other).financials([unit], 2016, from_previous=True)
-        found.append(money.filter(source_column="previous").select("year", "months").row(0))
+    money = altered(SAMPLE, other, "").financials([unit], 2016, from_previous=True)
+    return money.filter(source_column="previous").row(0, named=True)
 
-    assert found == [(2015, 6), *4 * [(2015, None)]]
+
+@pytest.mark.parametrize(
+    ("first", "year", "last"),
+    [
+        ("2016-01", 2015, date(2015, 12, 31)),
+        ("2015-01", 2014, date(2014, 12, 31)),
+        ("2016-04", 2016, date(2016, 3, 31)),
+    ],
+)
+def test_the_period_before_ends_the_day_before(first: str, year: int, last: date) -> None:
+    """Also of a filing of two years, and of one that begins within its year."""
+    row = previous_of(first)
+
+    assert (row["year"], row["period_to"]) == (year, last)
+    assert (row["period_from"], row["months"], row["reason"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "months"),
+    [
+        (("2015-07", "2015-12"), 6),
+        (("2014-01", "2015-12"), 24),
+        *slow((("2015-01", "2015-06"), None), (("2016-01", "2015-12"), None)),
+        *slow((("2016-01", "2016-12"), None), (("9999-12", "9999-12"), None)),
+    ],
+)
+def test_the_length_of_the_period_before_is_that_of_the_title_page(
+    before: tuple[str, str], months: int | None
+) -> None:
+    """Where its end is the day before the filing's own period, else it is not known."""
+    row = previous_of("2016-01", before)
+
+    assert (row["year"], row["months"]) == (2015, months)
+    first = None if months is None else date.fromisoformat(f"{before[0]}-01")
+    assert (row["period_from"], row["period_to"]) == (first, date(2015, 12, 31))
+
+
+@pytest.mark.parametrize("first", [None, "0001-01"])
+def test_without_a_first_day_the_column_before_has_no_year(first: str | None) -> None:
+    """Nor has it figures, but the reason, whatever the title page says."""
+    row = previous_of(first, ("2015-01", "2015-12"))
+
+    assert [row[name] for name in ("year", "period_from", "period_to", "months")] == [None] * 4
+    assert (row["reason"], row["total_assets"], row["sales"]) == ("unreadable", None, None)
 
 
 @pytest.mark.slow

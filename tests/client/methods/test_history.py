@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import get_args
+from typing import Any, get_args
 
 import polars as pl
 import pytest
@@ -14,9 +14,11 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames.financials import items
 from finstat_kit.frames.financials.history import History, Statement
 from tests.support.examples import slow
+from tests.support.registers import altered
 
 SAMPLE = fk.sample()
 FIRM, MUNICIPALITY, ASSOCIATION = 365, 2712, 3030  # 699; 522, 521, then 690 and 727; 1164
+MICRO = 2504  # 21 and 22, then 687
 
 
 @cache
@@ -147,7 +149,7 @@ def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
 def test_figures_are_those_that_financials_counts() -> None:
     """Of two reports on one form the one that counts; none of another currency or misread cells."""
     sample = fk.sample()
-    for year, case in ((2021, "two_of_one_form"), (2022, "other_currency"), (2023, "not_a_number")):
+    for year, case in ((2021, "two_equal"), (2022, "other_currency"), (2023, "not_a_number")):
         sample.file([FIRM], year=year, case=case)
 
     shown = sample.statement_history(FIRM, [2021, 2022, 2023], "assets").frame
@@ -158,6 +160,46 @@ def test_figures_are_those_that_financials_counts() -> None:
         zip(*money.select("total_assets", "current_assets").rows(), strict=True)
     )
     assert rows.null_count().row(0) == (0, 2, 1)
+
+
+def test_a_year_with_some_numbers_is_not_one_without() -> None:
+    """Where a cell is no number, and where a row of the form has another caption."""
+    sample = fk.sample()
+    sample.file([MICRO], year=2025, case="not_a_number")
+
+    def moved(form: dict[str, Any]) -> None:
+        if form["id"] == 687:
+            form["tabulky"][0]["riadky"][0]["text"].update(sk="iné")
+
+    for register, years in (
+        (sample, [2013, 2025]),
+        (altered(SAMPLE, moved, "sablona"), [2013, 2016]),
+    ):
+        shown = register.statement_history(MICRO, years, "assets", lang="en")
+        reasons = shown.filings["reason"].to_list()
+        assert reasons[0] is None
+        assert reasons[1] in ("not_a_number", "caption_mismatch")
+        assert f"(21: 2013; 687: {years[1]})" in shown.notes[-1]
+        assert not any("No numbers" in note for note in shown.notes)
+        assert shown.frame[str(years[1])].null_count() < shown.frame.height
+
+
+def test_cents_are_kept() -> None:
+    """As numbers, in which sums of activities are those of `financials`, and as text."""
+
+    def in_cents(report: dict[str, Any]) -> None:
+        for table in report.get("obsah", {}).get("tabulky", [])[:1]:
+            table["data"][-2:] = ["0.1", "0.2"]  # the total of receipts
+
+    register = altered(SAMPLE, in_cents)
+    shown = register.statement_history(ASSOCIATION, 2023, lang="en")
+
+    total = shown.frame.filter(number=16)["2023"].item()
+    assert total == 0.3 == register.financials([ASSOCIATION], 2023)["receipts_total"].item()
+    assert re.search(r"16 .* 0\.30$", str(shown), re.MULTILINE)
+    other = shown.frame.filter(number=3)["2023"].item()
+    assert f"{other:,.2f}" in str(shown)
+    assert f"{other:,.2f}" in shown._repr_html_()
 
 
 def test_the_newest_years_are_those_filed() -> None:

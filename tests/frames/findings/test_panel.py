@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import polars as pl
@@ -57,6 +57,41 @@ def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
     assert set(balanced["unit_id"]) == whole
     assert set(balanced["status"]) == {"filed"}
     assert same["units"].max() > len(whole)  # type: ignore[operator]
+
+
+def test_name_and_codes_are_the_latest() -> None:
+    """Whatever the order of the rows, in every year of the unit; a blank is no later code."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 1],
+            "year": [2018, 2016, 2015],
+            "name": [None, "later", "former"],
+            "kraj": ["SK031", "SK021", "SK010"],
+            "sales": [3.0, 2.0, 1.0],
+        }
+    )
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        panel, _ = fk.panel(rows[order])
+        assert panel["year"].to_list() == [2015, 2016, 2017, 2018]
+        assert set(panel.select("name", "kraj").rows()) == {("later", "SK031")}
+        assert panel["sales"].to_list() == [1.0, 2.0, None, 3.0]
+
+
+def test_a_filing_none_of_whose_figures_can_be_read_is_not_filed() -> None:
+    """One of which some can be read is."""
+    rows = pl.DataFrame(
+        {
+            "unit_id": [1, 1, 1], "year": [2015, 2016, 2017],
+            "sales": [1.0, None, None], "equity": [1.0, None, 2.0],
+            "reason": [None, "not_a_number", "not_a_number"],
+        }
+    )  # fmt: skip
+
+    panel, flows = fk.panel(rows)
+
+    assert panel["status"].to_list() == ["filed", "gap", "filed"]
+    assert panel["reason"].to_list() == [None, "not_a_number", "not_a_number"]
+    assert flows["units"].to_list() == [1, 0, 1]
 
 
 def test_years_that_are_not_wanted_are_seen(figures: pl.DataFrame) -> None:
@@ -114,31 +149,42 @@ def test_the_last_year_is_incomplete_while_filings_arrive(figures: pl.DataFrame)
         assert flows["incomplete"].to_list() == [False] * 6 + [expected]
 
 
+def form_of(row: dict[str, Any]) -> str:
+    """Return which form a filing is on, as far as its current assets are concerned."""
+    return {687: "micro", 21: "old", 22: "old"}.get(row["template"], "other")
+
+
 def test_growth_is_null_where_years_do_not_compare(figures: pl.DataFrame) -> None:
-    """Over a gap, another length of period, another form and a change of sign; with the reason."""
+    """Over a gap, another length of period, another form and a change of sign; with the reason.
+
+    The period before is the one that ends the day before.
+    """
     panel, _ = fk.panel(figures)
     odd = panel.with_columns(net_profit=pl.when(pl.int_range(pl.len()) % 5 == 0)
                              .then(-pl.col("net_profit")).otherwise("net_profit"))  # fmt: skip
 
     result = fk.growth(odd, ["sales", "net_profit", "current_ratio"])
 
-    rows = {(row["unit_id"], row["year"]): row for row in fk.ratios(odd, keep=True).to_dicts()}
+    every = fk.ratios(odd, keep=True).to_dicts()
+    rows = {(row["unit_id"], row["year"]): row for row in every}
+    by_end = {(row["unit_id"], row["period_to"]): row for row in every if row["status"] == "filed"}
     seen: Counter[str] = Counter()
     for found in result.to_dicts():
         now = rows[found["unit_id"], found["year"]]
-        former = rows.get((found["unit_id"], found["year"] - 1))
+        first = now["period_from"] or date(now["year"], 1, 1)
+        former = by_end.get((found["unit_id"], first - timedelta(days=1)))
         for name in ("sales", "net_profit", "current_ratio"):
             value, before = now[name], former[name] if former else None
-            micro = former is not None and (now["template"] == 687) != (former["template"] == 687)
+            other = former is not None and form_of(now) != form_of(former)
             if value is None:
                 why = "no_value"
-            elif former is None or former["status"] != "filed":
+            elif former is None:
                 why = "gap"
             elif before is None:
                 why = "no_value_before"
             elif now["months"] != former["months"]:
                 why = "months"
-            elif name == "current_ratio" and micro:
+            elif name == "current_ratio" and other:
                 why = "form"
             elif value * before < 0:
                 why = "sign"
@@ -221,10 +267,21 @@ def test_the_filings_own_column_shows_restatements() -> None:
     assert restated > 5
 
 
+def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
+    return figures.filter(pl.col("reason").is_null()).head(1).with_columns(year=year)
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda m: fk.panel(m, years=NO_YEAR), "years='2020' is not a year or several"),
+        (
+            lambda m: fk.panel(m, years=NO_YEAR),
+            "years='2020' is not allowed; give a whole number, 19",
+        ),
+        (lambda m: fk.panel(m, years=20155555), "years=20155555 is not allowed"),
+        (lambda m: fk.panel(m, years=range(2015, 10**12)), "years=2101 is not allowed"),
+        (lambda m: fk.panel(m, years=[]), "years: it is empty"),
+        (lambda m: fk.panel(of_year(m, 20155555)), "figures: a row has the year 20155555; give ye"),
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
         (lambda m: fk.panel(m.clear()), "figures: no row has any; give figures of units that"),

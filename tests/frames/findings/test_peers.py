@@ -75,6 +75,18 @@ def test_a_filing_without_a_period_is_of_no_year(figures: pl.DataFrame) -> None:
         fk.peers(undated.filter(pl.col("year").is_null()), unit, "sales")
 
 
+def test_units_without_a_code_are_nobodys_peers() -> None:
+    """Neither of each other nor of a unit with a code: the group is widened to all."""
+    codes = ["SK010"] * 12 + [None] * 12
+    figures = pl.DataFrame(
+        {"unit_id": range(24), "year": [2020] * 24, "sales": range(24), "kraj": codes}
+    )
+
+    for unit, by, group, n in ((0, ["kraj"], ["SK010"], 12), (23, [], [], 24)):
+        found = fk.peers(figures, unit, "sales", by="kraj").row(0, named=True)
+        assert (found["by"], found["group"], found["n"]) == (by, group, n)
+
+
 @pytest.mark.parametrize(
     ("options", "text"),
     [

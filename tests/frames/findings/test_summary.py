@@ -159,6 +159,26 @@ def test_filings_that_do_not_add_up_are_left_out_and_counted(figures: pl.DataFra
     ]
 
 
+def test_a_balance_that_differs_downwards_differs_too() -> None:
+    """By the amount, whichever side is the larger."""
+    rows = {"unit_id": [1, 2, 3], "year": [2020] * 3, "sales": [1.0, 2.0, 4.0],
+            "balance_difference": [-40.0, 40.0, -1.0], "sums_failing": [0] * 3}  # fmt: skip
+
+    result = fk.summary(pl.DataFrame(rows), "sales", by=None, max_difference=1)
+
+    assert result.select("units", "sum", "n_differing").row(0) == (1, 4.0, 2)
+
+
+def test_a_negative_value_leaves_no_share_of_the_largest() -> None:
+    """Of a sum above zero too: five values could be more than all."""
+    values = [-1.0, 10.0, 20.0]
+    for negative, share in ((True, None), (False, 1.0)):
+        own = pl.DataFrame({"unit_id": [1, 2, 3], "year": [2020] * 3, "profit": values})
+        own = own if negative else own.with_columns(pl.col("profit").abs())
+        result = fk.summary(own, "profit", by=None)
+        assert result["share_top5"].item() == share
+
+
 def test_units_are_counted_once(figures: pl.DataFrame) -> None:
     """A row of the previous column beside one of the current, twice, or short, is not a unit."""
     previous = pl.lit("previous", figures.schema["source_column"])
