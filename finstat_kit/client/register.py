@@ -1226,7 +1226,7 @@ class Register(Checked):
             ...     units = fk.units.get(fk.units.ids(limit=200))
             ...     work = fk.financials(units, year=2015, dry_run=True)
             >>> work.select("collection", "requests").rows()
-            [('units', 0), ('statements', 1812), ('reports', 248)]
+            [('units', 0), ('statements', 1812), ('reports', 280)]
         """
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
