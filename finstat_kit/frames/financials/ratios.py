@@ -225,7 +225,9 @@ def ratios(
     frame = frame.with_columns(assemble.numbers(figures))
     before = columns[: columns.index(figures[0])]
     after = [name for name in columns if name not in {*before, *figures, *NAMES, EXCLUDED}]
-    return frame.select(*before, *(figures if keep else ()), *values, named, *after)
+    finite = assemble.numbers(name for name in computable if name != BELOW_CRISIS)
+    columns_shown = [*before, *(figures if keep else ()), *values, named, *after]
+    return frame.select(columns_shown).with_columns(finite)
 
 
 def _where_defined(name: str, value: pl.Expr) -> pl.Expr:

@@ -155,7 +155,7 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
         reason.alias(f"{name}_reason"),
         change.alias(f"{name}_change"),
         pl.when(before != 0).then(change / before.abs()).alias(f"{name}_growth"),
-    )
+    ).with_columns(assemble.numbers([f"{name}_change", f"{name}_growth"]))
     if own_column:
         difference = before - pl.col(f"{name} former")
         of_another = pl.col(f"{_MONTHS} beside") != pl.col(f"{_MONTHS} former")

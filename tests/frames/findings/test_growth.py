@@ -206,6 +206,10 @@ def test_amounts_of_any_width_are_computed_as_floats() -> None:
     own = {"total_assets": [2**62, 2**62], "net_profit": [2**60, -(2**60)], "year": [2020, 2020],
            "unit_id": [1, 2], "family": ["business"] * 2, "currency": ["EUR"] * 2}  # fmt: skip
     assert fk.ratios(pl.DataFrame(own))["roa"].to_list() == [0.25, -0.25]
+    huge = pl.DataFrame(own | {"total_assets": [1e-300] * 2, "net_profit": [1e300, 1e-301]})
+    assert fk.ratios(huge)["roa"].to_list() == [None, 0.1]
+    rising = frame.with_columns(sales=pl.Series([1e-300, 1e300]))
+    assert fk.growth(rising, "sales")["sales_growth"].to_list() == [None, None]
     cents = pl.DataFrame(own | {"total_assets": [Decimal("3.00")] * 2, "net_profit": [1, None]})
     assert fk.ratios(cents)["roa"].to_list() == [1 / 3, None]
     assert fk.summary(cents, "roa", by=None)["weighted"].item() == 1 / 3
