@@ -13,8 +13,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# The workers fill all cores: threads of polars and deltalake beside them would only wait.
-# Both read this when they are imported.
+# The workers fill all cores: threads of polars beside them would only wait.
+# It reads this when it is imported.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     os.environ.setdefault("TOKIO_WORKER_THREADS", "1")

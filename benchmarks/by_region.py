@@ -1,4 +1,4 @@
-"""One item of all filings by region, as each engine reads it from the tables of a mirror.
+"""One item of all filings by region, as each engine reads it from the files of a mirror.
 
     python benchmarks/by_region.py ruz
 
@@ -12,14 +12,14 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import polars as pl
 
 import finstat_kit as fk
 
-TABLES = ("cells", "reports", "statements", "units")
+Table = Literal["cells", "reports", "statements", "units"]
+TABLES: tuple[Table, ...] = get_args(Table)
 ITEM = {"template": 699, "table": 0, "row": 0, "column": 2}
 Found = dict[str | None, tuple[int, int]]
 _NEWEST = """
@@ -40,6 +40,11 @@ SQL = f"""
 """
 
 
+def files(folder: str, name: Table, root: str | None = None) -> list[str]:
+    """Return the files of a mirror; see `Mirror.files`."""
+    return fk.Mirror(folder).files(name, root)
+
+
 def by_mirror(folder: str) -> Found:
     """Read it by the frames of the package, streaming."""
     mirror = fk.Mirror(folder)
@@ -48,7 +53,7 @@ def by_mirror(folder: str) -> Found:
 
 
 def by_polars(tables: Mapping[str, pl.LazyFrame]) -> Found:
-    """Read it from the tables themselves, streaming."""
+    """Read it from the files themselves, streaming."""
     newest = {}
     for name in ("reports", "statements", "units"):
         rows = tables[name].filter(pl.col("kind").is_in(["record", "missing"]))
@@ -118,27 +123,25 @@ def by_daft(tables: Mapping[str, Any]) -> Found:
 
 
 def polars_locally(folder: str) -> Found:
-    """Read it from the tables in a directory by polars."""
-    return by_polars({name: pl.scan_delta(f"{folder}/{name}") for name in TABLES})
+    """Read it from the files in a directory by polars."""
+    return by_polars({name: pl.scan_parquet(files(folder, name)) for name in TABLES})
 
 
 def duckdb_locally(folder: str) -> Found:
-    """Read it from the tables in a directory by DuckDB."""
-    import deltalake
+    """Read it from the files in a directory by DuckDB."""
     import duckdb
 
     connection = duckdb.connect()
     for name in TABLES:
-        files = deltalake.DeltaTable(Path(folder, name)).file_uris()
-        connection.read_parquet(files).create_view(name)
+        connection.read_parquet(files(folder, name)).create_view(name)
     return by_duckdb(connection)
 
 
 def daft_locally(folder: str) -> Found:
-    """Read it from the tables in a directory by Daft."""
+    """Read it from the files in a directory by Daft."""
     import daft
 
-    return by_daft({name: daft.read_deltalake(f"{folder}/{name}") for name in TABLES})
+    return by_daft({name: daft.read_parquet(files(folder, name)) for name in TABLES})
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ from timing import Figure, memory, side_by_side
 import finstat_kit as fk
 from finstat_kit.mirror.cells import split
 from finstat_kit.mirror.runs import About
-from finstat_kit.mirror.state import TEMPLATES, Folder, Losses, Writer
+from finstat_kit.mirror.state import TEMPLATES, Folder
 from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
+from finstat_kit.mirror.writer import Writer
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import template_bodies
@@ -121,10 +122,10 @@ def read(folder: str, filings: int) -> Found:
 
 def by_duckdb(folder: Path) -> object:
     """Return one item of all filings as the docs read it by SQL."""
-    import deltalake
     import duckdb
 
-    files = {name: deltalake.DeltaTable(folder / name).file_uris() for name in ("cells", "reports")}
+    mirror = fk.Mirror(folder)
+    files = {"cells": mirror.files("cells"), "reports": mirror.files("reports")}
     return duckdb.execute(_VIEW, files).fetchall()
 
 
@@ -135,7 +136,7 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     many = filings // len(_YEARS)
     forms = {id_: template_bodies()[id_].decode() for id_ in (687, 699)}
     templates = {"version": 1, "id": forms.keys(), "body": forms.values()}
-    writer.append("templates", pl.DataFrame(templates, schema=TEMPLATES))
+    writer.append({"templates": pl.DataFrame(templates, schema=TEMPLATES)})
     for start in range(0, filings, _BATCH):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
         for name in ("reports", "statements"):
@@ -144,18 +145,17 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
         if ids[0] <= many:
             answers["units"] = _units(ids[ids <= many], filings)
         for name, contents in answers.items():
-            writer.append(
-                name, rows_of(name, answers_of(contents), RECORD, writer.next(name), _DAY)
-            )
+            rows = rows_of(name, answers_of(contents), RECORD, writer.next(name), _DAY)
+            writer.append({name: rows})
         batch = records.head(len(ids)).with_columns(
             pl.Series("id", ids), pl.Series("idUctovnejZavierky", ids)
         )
         began, version = time.perf_counter(), writer.next("reports")
         stored, cells = split(batch, version, shipped)
-        writer.append("cells", cells)
         columns = [name for name in schema_of("reports") if name in stored.columns]
         answered = answers_of(stored.select(columns))
-        writer.append("reports", rows_of("reports", answered, RECORD, version, _DAY))
+        rows = rows_of("reports", answered, RECORD, version, _DAY)
+        writer.append({"cells": cells, "reports": rows})
         times.append(time.perf_counter() - began)
     writer.finish()
     return times
@@ -165,7 +165,7 @@ def begun(folder: Path, invented: str, contents: tuple[str, ...] = ()) -> Writer
     """Begin the first run of an invented mirror."""
     mirror = Folder(folder)
     about = About("sample:", invented, date(2000, 1, 1))
-    writer = Writer(mirror, about, Losses([], []), contents, None, lambda: _DAY)
+    writer = Writer(mirror, None, None, about, contents, None, (), lambda: _DAY, time.monotonic)
     writer.begin(full=True)
     return writer
 

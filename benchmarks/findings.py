@@ -6,13 +6,12 @@ Of a frame here; of a mirror in `contents_mirror`, which writes one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 from unittest.mock import patch
 
-import deltalake
 import polars as pl
+from by_region import TABLES
 from timing import Figure, seconds, side_by_side
 
 import finstat_kit as fk
@@ -107,10 +106,7 @@ def on_mirror(
     ours: list[pl.DataFrame] = []
     summary, read = _apart(lambda: ours.append(fk.summary(money, "sales", by="section")))
     peers, read_of_peers = _apart(lambda: fk.peers(money, unit, "sales", year=year))
-    files = {
-        name: deltalake.DeltaTable(Path(mirror.path) / name).file_uris()
-        for name in ("cells", "reports", "statements", "units")
-    }
+    files = {name: mirror.files(name) for name in TABLES}
     rows: list[Any] = []
     duck = seconds(lambda: rows.extend(duckdb.execute(_ON_MIRROR, files).fetchall()))
     # Each division here is of another section.

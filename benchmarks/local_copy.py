@@ -84,7 +84,7 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
         )
         rows = rows_of("units", units, RECORD, writer.next("units"), _DAY)
         began = time.perf_counter()
-        writer.append("units", rows)
+        writer.append({"units": rows})
         times.append(time.perf_counter() - began)
     writer.finish()
     return times

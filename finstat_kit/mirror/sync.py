@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
-import shutil
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from time import monotonic
 from typing import Final
-from uuid import uuid4
 
 import numpy as np
 import polars as pl
@@ -30,9 +27,7 @@ from finstat_kit.errors import (
     RegisterError,
     UsageError,
 )
-from finstat_kit.mirror.cells import STORED, joined
 from finstat_kit.mirror.fetch import (
-    BATCH_OF_CONTENTS,
     Budget,
     Contents,
     Fetched,
@@ -41,31 +36,18 @@ from finstat_kit.mirror.fetch import (
     Templates,
     commit_answers,
 )
-from finstat_kit.mirror.log import BROKEN, CURE, UnreadableError
-from finstat_kit.mirror.runs import About, History, parsed_about
+from finstat_kit.mirror.files import UnreadableError, legible
+from finstat_kit.mirror.runs import About, Loss, Open, Run
 from finstat_kit.mirror.state import (
     CODELISTS,
     COLLECTIONS,
     CONTENTS,
-    ONLY,
     Folder,
-    Losses,
-    Writer,
     codelists_in,
-    foreign,
     lacking_of,
-    legible,
-    see_whole,
 )
-from finstat_kit.mirror.versions import (
-    LENGTHS,
-    LISTED,
-    MISSING,
-    RECORD,
-    TEXTS,
-    is_among,
-    places_in,
-)
+from finstat_kit.mirror.versions import LISTED, MISSING, is_among, places_in
+from finstat_kit.mirror.writer import Writer
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
@@ -118,7 +100,6 @@ class Sync:
         progress: bool | None,
     ) -> None:
         self._folder = folder
-        self._logs = folder.logs
         self._register = register
         self._first = first
         self._given = contents
@@ -156,53 +137,45 @@ class Sync:
     # What is there
 
     def _opened(self, *, full: bool) -> Writer:
-        """Check that the copy is whole and of this register; return the writer of its runs.
+        """Check that the copy is whole and of this register; return its writer.
 
         Raises:
             MirrorError: Something is lost or damaged, and the sync is not full.
             UsageError: The copy is of another register.
         """
-        runs, about_of_runs, history = self._folder.runs, None, None
-        if self._folder.is_begun:
+        folder, run, pending = self._folder, None, None
+        if folder.runs.exist():
+            pending = folder.runs.open()
             try:
-                about_of_runs, history = self._folder.begun(), self._folder.history()
-            except MirrorError as error:
-                if not full or isinstance(error, UnreadableError):
-                    raise
-        about = self._agreed(about_of_runs)
-        if history is not None and about_of_runs != about:  # the runs came from elsewhere
-            if not full:
-                raise foreign(runs)
-            history = None
-        is_lost = history is None
-        if history is None:
-            history = History(pl.DataFrame(schema=runs.schema))
-        losses = losses_of(self._folder, about, history, full=full)
-        kept, only = self._chosen(losses, history)
-        if is_lost:
-            shutil.rmtree(runs.path, ignore_errors=True)
-            runs.reopen()
-        return Writer(self._folder, about, losses, kept, only, lambda: self._register.today)
-
-    def _agreed(self, about_of_runs: About | None) -> About:
-        """Return what the mirror is of, by one request.
-
-        Raises:
-            UsageError: It is of another register, or an extract.
-            MirrorError: A log cannot be read.
-            RegisterError: The register does not reply.
-        """
-        descriptions = [] if about_of_runs is None else [about_of_runs]
-        for log in self._logs.values():
-            try:
-                if log.refresh() is not None:
-                    descriptions.append(parsed_about(log.about, log.path))
+                run = folder.look()
             except UnreadableError:
                 raise
             except MirrorError:
-                continue
-        # What most logs say counts: any one may have come from elsewhere.
-        about = max(descriptions, key=descriptions.count, default=None)
+                # All is being copied anew already, or is to be.
+                if not full and (pending is None or pending.after):
+                    raise
+            if pending is not None and pending.after != (0 if run is None else run.last.run):
+                pending = None  # a run lists it, or it goes on from one that is lost
+        origin = None if run or pending else folder.runs.origin()
+        about = self._agreed(next((s.about for s in (run, pending, origin) if s), None))
+        settings = pending or (run.last if run else origin)
+        kept_before = settings.contents if settings else ()
+        only = self._chosen(run, pending, kept_before)
+        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
+        lost = losses(folder, run, pending, full=full)
+        exchange = self._register._session.exchange
+        return Writer(
+            folder, run, pending, about, kept, only, lost, lambda: self._register.today,
+            exchange.clock,
+        )  # fmt: skip
+
+    def _agreed(self, about: About | None) -> About:
+        """Return what the mirror is of, by one request.
+
+        Raises:
+            UsageError: It is of another register, of another part of it, or an extract.
+            RegisterError: The register does not reply.
+        """
         register, session = self._register, self._register._session
         if about is not None and about.extract is not None:
             raise UsageError(
@@ -216,7 +189,7 @@ class Sync:
         except KeyboardInterrupt as interrupt:
             raise Interrupted("interrupted before anything was fetched") from interrupt
         invented, first = session.exchange.invented or None, self._first or wire.BEGINNING
-        new = About(register.base_url, invented, first, mirror=uuid4().hex)
+        new = About(register.base_url, invented, first)
         if about is not None and about.name != new.name:
             raise self._another(about.name, new.name)
         return about or new
@@ -227,49 +200,29 @@ class Sync:
             cure="give its register or another folder",
         )
 
-    def _chosen(self, losses: Losses, history: History) -> tuple[tuple[str, ...], pl.Series | None]:
-        """Return the collections whose records are kept, and of which units; None for all.
+    def _chosen(
+        self, run: Run | None, pending: Open | None, kept_before: tuple[str, ...]
+    ) -> tuple[int, ...] | None:
+        """Return the units whose contents alone are kept, those added last; None for all.
 
         Raises:
             UsageError: There are contents of all units already.
-            MirrorError: Which units were chosen is lost.
         """
-        only = self._logs["only"]
-        held = tuple(name for name in CONTENTS if self._logs[name].path.is_dir())
-        kept_before = history.contents if history.version else self._with_records(held)
-        units = pl.Series("id", [], dtype=pl.Int64)
-        is_lost = any(log is only for log, _ in losses.logs)
-        if not is_lost:
-            with legible(self._folder.path):
-                units = self._folder.scan(only).select("id").collect()["id"]
-        is_chosen = history.only is not None or not units.is_empty()
-        if self._only is None and (is_lost or (is_chosen and units.is_empty())):
-            raise MirrorError(
-                f"{only.path} is lost, and with it which units' contents are kept: "
-                f"fk.Mirror({str(self._folder.path)!r}, only=units).sync(full=True) writes it "
-                "anew, with the units then given"
-            )
-        check_only(self._only, kept_before, self._given, chosen=is_chosen)
-        given = units.clear() if self._only is None else self._only
-        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
-        return kept, pl.concat([units, given]).unique().sort() if is_chosen or len(given) else None
-
-    def _with_records(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the collections with records, where no run says which are kept."""
-        with contextlib.suppress(MirrorError, *BROKEN):
-            return tuple(
-                name
-                for name in names
-                if self._folder.scan(self._logs[name])
-                .filter(pl.col("kind") != LISTED).head(1).collect().height
-            )  # fmt: skip
-        return ()
+        former = None if run is None or run.last.only is None else run.only
+        if pending is not None:
+            former = pending.only
+        check_only(self._only, kept_before, self._given, chosen=former is not None)
+        if self._only is None:
+            return former
+        new = self._only.filter(
+            ~self._only.is_in(pl.Series(former or (), dtype=pl.Int64).implode())
+        )
+        return (*(former or ()), *new)
 
     # Lists
 
     def _lists(self) -> None:
         """Bring units, lists and codelists in step."""
-        self._name_units()
         for name in (*COLLECTIONS, "codelists"):
             counts = {"new": 0, "changed": 0, "gone": 0, "unreadable": 0}
             with self._reported(name, counts):
@@ -278,7 +231,7 @@ class Sync:
                         self._codelists(counts)
                         continue
                     self._list(name, counts)
-                    if self._writer.run.full:
+                    if self._writer.walk.full:
                         self._mark_missing(name, counts)
                 except RegisterError as error:
                     raise resumable(error) from error.__cause__
@@ -296,7 +249,8 @@ class Sync:
         finally:
             self._report.append(
                 {
-                    "list": name, "window": None if name == "codelists" else self._writer.run.since,
+                    "list": name,
+                    "window": None if name == "codelists" else self._writer.walk.since,
                     **counts, "requests": self._register.stats.requests - before,
                     "seconds": monotonic() - began,
                 }
@@ -310,7 +264,7 @@ class Sync:
             return
         listed_before = stands.filter("listed")
         if name in self._writer.kept:  # to be fetched again, once per run
-            listed_before = listed_before.filter(pl.col("named") > self._writer.base[name])
+            listed_before = listed_before.filter(pl.col("named") > self._writer.walk.base[name])
         known_ids = stands["id"].to_numpy()
         ids: list[pl.Series] = []
 
@@ -337,15 +291,15 @@ class Sync:
         collection = getattr(self._register, name)
         try:
             yield from (
-                page["id"] for page in collection.pages(changed_since=self._writer.run.since)
+                page["id"] for page in collection.pages(changed_since=self._writer.walk.since)
             )
         except NotHeld:  # a served mirror knows no days of it: all of it is named anew
             yield from (page["id"] for page in collection.pages())
 
     def _units(self, stands: pl.DataFrame, counts: dict[str, int]) -> None:
-        register, since = self._register, self._writer.run.since
+        register, since = self._register, self._writer.walk.since
         collection = register.units
-        base = self._writer.base["units"]
+        base = self._writer.walk.base["units"]
         waiting = lacking_of(stands).filter("unreadable")
         counts["unreadable"] = waiting.height
         unread = set(waiting["id"])
@@ -360,6 +314,8 @@ class Sync:
             return None if count is None else len(retried) + count - len(answered)
 
         def commit(fetched: list[Fetched]) -> None:
+            if not fetched:
+                return
             commit_answers(self._writer, "units", fetched, stands, counts)
             for id_, record in fetched:
                 (unread.add if isinstance(record, str) else unread.discard)(id_)
@@ -389,7 +345,7 @@ class Sync:
         missing_ids = np.setdiff1d(known_ids, listed.to_numpy(), assume_unique=True)
         if name == "reports" and len(missing_ids):  # what no list ever named is missing from none
             with legible(self._folder.path):
-                ever = self._folder.scan(self._logs[name]).filter(kind=LISTED).select("id")
+                ever = self._writer.scan(name).filter(kind=LISTED).select("id")
                 missing_ids = np.intersect1d(missing_ids, ever.collect()["id"].to_numpy())
         most = self._max_missing
         if most is None:
@@ -408,7 +364,7 @@ class Sync:
     def _codelists(self, counts: dict[str, int]) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""
         with legible(self._folder.path):
-            former = codelists_in(self._folder.scan(self._logs["codelists"]).collect())
+            former = codelists_in(self._writer.scan("codelists").collect())
         changed, version = [], self._writer.next("codelists")
         for name in wire.CODELISTS:
             before = former.get(name)
@@ -433,25 +389,13 @@ class Sync:
             if before is None or not rows.drop("version", "name").sort("code").equals(before):
                 changed.append(rows)
         if changed:
-            self._writer.append("codelists", pl.concat(changed))
-
-    def _name_units(self) -> None:
-        """Write the units down whose contents are kept, where not those of all are."""
-        only = self._writer.only
-        if only is None:
-            return
-        with legible(self._folder.path):
-            named = self._folder.scan(self._logs["only"]).select("id").collect()["id"]
-        new = only.filter(~only.is_in(named.implode()))
-        rows = pl.DataFrame({"version": self._writer.next("only"), "id": new}, schema=ONLY)
-        self._writer.append("only", rows)
+            self._writer.append({"codelists": pl.concat(changed)})
 
     # Records
 
     def _contents(self) -> None:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
-        writer.go_on()
         templates = Templates(self._register, writer)
         contents = Contents(self._register, writer, templates, self._budget, self._progress)
         try:
@@ -471,72 +415,32 @@ class Sync:
         self._report += contents.report()
 
 
-def losses_of(folder: Folder, about: About, history: History, *, full: bool) -> Losses:
-    """Return what a full sync has to drop.
-
-    Args:
-        folder: The folder.
-        about: What the mirror is of.
-        history: Its runs; none where they are lost.
-        full: Whether the sync is a full one: all bytes are read then.
+def losses(
+    folder: Folder, run: Run | None, pending: Open | None, *, full: bool
+) -> tuple[Loss, ...]:
+    """Return the files that are lost or damaged, which a full sync drops.
 
     Raises:
-        MirrorError: Something is lost or damaged, and the sync is not full.
+        MirrorError: There are some, and the sync is not full.
+        UnreadableError: The system does not read one: it is not known to be lost.
     """
-    losses = Losses([], [])
-    # What a run counts that was done before a loss is no measure of what is there.
-    is_healing = history.open is not None and history.open.lost
-    measure = history.done[-1] if history.done and not is_healing else None
-    for name, log in folder.logs.items():
-        used = history.used(name)
-        try:
-            log.reopen()
-            see_whole(log, measure, about)
-            if log.about is None and used > _lost_before(history, name):
-                raise MirrorError(f"{log.path} is lost; {CURE}")
-            if log.about is None and name == "cells":
-                _see_no_cells_lost(folder, history, losses)
-            if not full:
-                folder.scan(log)
-        except MirrorError as error:
-            if not full or isinstance(error, UnreadableError):
-                raise
-            # The cells of records that no run counts are lost too.
-            logs = [log, folder.logs["reports"]] if name == "cells" else [log]
-            losses.gaps.append((name, 0, int(max(used, *(each.last for each in logs)))))
-            losses.logs.append((log, []))
-            continue
-        if not full:
-            continue
-        damaged = []
-        for entry, damage in log.damage():
-            if isinstance(damage, UnreadableError):
-                raise damage
-            damaged.append(entry.path)
-            last = int(entry.last) if entry.last < math.inf else used
-            losses.gaps.append((name, int(entry.first), last))
-        if damaged:
-            losses.logs.append((log, damaged))
-    return losses
-
-
-def _lost_before(history: History, name: str) -> int:
-    """Return up to which version all rows of a log are known to be lost."""
-    lasts = [int(last) for log, first, last in history.gaps if log == name and not first]
-    return max(lasts, default=0)
-
-
-def _see_no_cells_lost(folder: Folder, history: History, losses: Losses) -> None:
-    """See that no report that is kept has cells; whether any run counts it does not matter.
-
-    Raises:
-        MirrorError: Some have, or the reports are lost too.
-    """
-    with legible(folder.path):
-        rows = folder.rows("reports", [*history.gaps, *losses.gaps])
-        records = rows.filter(pl.col("kind") == RECORD).select("id", "version", LENGTHS, TEXTS)
-        for some in records.collect().iter_slices(BATCH_OF_CONTENTS):
-            joined(some, pl.DataFrame(schema=STORED))
+    if full:
+        folder.verified.clear()  # all bytes are read
+    lost = []
+    dropped = {loss.name for loss in pending.lost} if pending else set[str]()
+    for listing in (run, pending):
+        for log, files in listing.files.items() if listing else ():
+            for file in files:
+                try:
+                    if file.name not in dropped:
+                        folder.paths([file])
+                except UnreadableError:
+                    raise
+                except MirrorError:
+                    if not full:
+                        raise
+                    lost.append(Loss(log, file.name, file.first, file.last))
+    return tuple(lost)
 
 
 def check_only(

@@ -34,10 +34,10 @@ META: Final = pl.Schema(
         "kind": pl.String(),
         "gone": pl.String(),  # null, deleted, non-public, missing
         "problem": pl.String(),  # why the record could not be read
-        "digest": pl.Int64(),  # of the content; of an unchanged record its lower half
+        "digest": pl.Int64(),  # of the content
+        "same_as": pl.Int64(),  # of an unchanged record, the version of the row with its content
     }
 )
-HALF: Final = 2**32 - 1  # of a digest: all that finds the content of an unchanged record
 LENGTHS: Final = "lengths"  # cells of each table of a report; null for one without a list of cells
 TEXTS: Final = "texts"  # digest of all of them
 CHANGES: Final = pl.Schema(
@@ -55,7 +55,7 @@ REPORTS_OF: Final = "idUctovnychVykazov"
 _FEW: Final = 200  # ids that are compared one by one
 _PIECE: Final = 262_144  # ids with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
-_KEYS: Final = ("id", "version", "kind", "digest")
+_KEYS: Final = ("id", "version", "kind", "digest", "same_as")
 ROW: Final = "row of the log"
 
 Ints = NDArray[np.int64]
@@ -106,16 +106,13 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def standing(
-    log: pl.LazyFrame, base: int, *, absent: pl.Series | None = None, contents: bool = False
-) -> pl.DataFrame:
+def standing(log: pl.LazyFrame, base: int, *, contents: bool = False) -> pl.DataFrame:
     """Return what a log says of each id that it names, by ascending id.
 
     Args:
         log: All rows that count.
         base: The last version before the last full run, 0 without any. Its being begun names anew
             what lists named until then.
-        absent: Ids whose content is lost: a record without it is none.
         contents: Whether the contents of records are looked at too.
 
     Returns:
@@ -125,7 +122,7 @@ def standing(
         (Boolean: False once it is missing), ``lacking`` (Boolean: whether its record has to be
         fetched) and ``unreadable`` (Boolean: whether its newest answer is no record). With
         *contents* ``digest`` (Int64: of the content or problem that the newest row stands for, null
-        where no row has it).
+        where no row has it) and ``same_as`` (Int64: the version of that row).
     """
     stands = pl.concat(
         _standing(rows, base).join(_contents(rows), on="id", how="left", maintain_order="left")
@@ -133,9 +130,6 @@ def standing(
         else _standing(rows, base)
         for rows in pieces(log)
     )
-    if absent is not None:
-        is_held = ~pl.col("id").is_in(absent.implode())
-        stands = stands.with_columns(pl.when(is_held).then("answered"))
     current = (pl.col("answered") >= pl.col("named").fill_null(0)).fill_null(value=False)
     is_record = pl.col("readable").fill_null(value=False)
     return stands.with_columns(
@@ -178,25 +172,10 @@ def _standing(log: pl.LazyFrame, base: int) -> pl.DataFrame:
 
 def _contents(log: pl.LazyFrame) -> pl.DataFrame:
     rows = log.filter(pl.col("kind") != LISTED).select(_KEYS).collect()
-    last = newest(rows)
-    # What is fetched is compared with all of the digest of the row that holds what is unchanged.
-    halves = last.filter(kind=UNCHANGED).select("id", half="digest")
-    records = rows.filter(kind=RECORD).with_columns(half=pl.col("digest") & HALF)
-    held = newest(records.join(halves, on=["id", "half"], how="semi"))
-    said = last.filter(pl.col("kind").is_in([RECORD, UNREADABLE]))
-    return pl.concat(frame.select("id", "digest") for frame in (held, said))
-
-
-def least(log: pl.LazyFrame) -> int:
-    """Return the least version that counts, but for the content of records.
-
-    All ids have a row of this version or later. That a record could not be read is none: what is
-    shown of a unit until then is in the row before it.
-    """
-    said = pl.when(pl.col("kind") != UNREADABLE).then("version")
-    ids = log.group_by("id").agg(said=said.max(), last=pl.col("version").max())
-    versions = ids.select(pl.coalesce("said", "last").min()).collect(engine="streaming")
-    return int(versions.item() or 0)
+    last = newest(rows).filter(pl.col("kind").is_in([RECORD, UNCHANGED, UNREADABLE]))
+    last = last.select("id", same_as=pl.coalesce("same_as", "version"))
+    digests = rows.select("id", "digest", same_as="version")
+    return last.join(digests, on=["id", "same_as"], how="left").select("id", "digest", "same_as")
 
 
 def has_content() -> pl.Expr:
@@ -204,46 +183,34 @@ def has_content() -> pl.Expr:
     return ~pl.col("kind").is_in([LISTED, NAMED, UNCHANGED, UNREADABLE])
 
 
-def outdated(keys: pl.DataFrame, upto: float, *, missing: bool) -> tuple[pl.DataFrame, pl.Series]:
-    """Return which rows with content are not the newest of their id, and the ids without content.
+def outdated(keys: pl.DataFrame, *, missing: bool) -> pl.DataFrame:
+    """Return which rows with content are not the newest of their id.
 
     Args:
-        keys: ``id``, ``version``, ``kind`` and ``digest`` of the rows of a log, and `ROW`, their
-            numbers; rows of lists may be left out.
-        upto: The number of the last version to include.
+        keys: ``id``, ``version``, ``kind`` and ``same_as`` of the rows of a log that count, and
+            `ROW`, their numbers; rows of lists may be left out.
         missing: Whether a row that says that an id is missing is a version too.
 
     Returns:
-        `ROW`, ``id`` and ``version`` of rows, and ids whose content is in no row: the file that
-        held it was lost.
+        `ROW`, ``id`` and ``version`` of rows.
     """
     ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
-    digests = keys["digest"].fill_null(0).to_numpy() & HALF
-    is_record = (keys["kind"] == RECORD).to_numpy()
-    is_unchanged = (keys["kind"] == UNCHANGED).to_numpy()
-    counted = is_record | is_unchanged
-    if missing:
-        counted |= (keys["kind"] == MISSING).to_numpy()
-    candidates = np.flatnonzero(counted & (versions <= upto))
+    counted = keys["kind"].is_in([RECORD, UNCHANGED, *([MISSING] if missing else [])])
+    candidates = np.flatnonzero(counted.to_numpy())
     newest_rows = candidates[_last_of_each(ids[candidates], versions[candidates])]
-    counted_rows = newest_rows[~is_unchanged[newest_rows]]
-    unchanged_rows = newest_rows[is_unchanged[newest_rows]]
-    lost_ids = keys["id"].clear()
-    if len(unchanged_rows):
-        # The content of an unchanged record stands in another row of the same digest.
-        contents = pl.DataFrame(
-            {"id": ids[is_record], "digest": digests[is_record], "row": np.flatnonzero(is_record),
-             "later": versions[is_record] > upto, "version": versions[is_record]}
-        )  # fmt: skip
-        contents = contents.sort("later", "version", descending=[True, False])
-        wanted = pl.DataFrame({"id": ids[unchanged_rows], "digest": digests[unchanged_rows]})
-        last = contents.unique(["id", "digest"], keep="last")
-        sources = wanted.join(last, on=["id", "digest"], how="left")
-        counted_rows = np.concatenate([counted_rows, sources["row"].drop_nulls().to_numpy()])
-        lost_ids = sources.filter(pl.col("row").is_null())["id"]
-    mask = keys.select(has_content()).to_series().to_numpy().copy()
-    mask[counted_rows] = False
-    return keys.select(ROW, "id", "version").filter(pl.Series(mask)), lost_ids
+    is_unchanged = (keys["kind"] == UNCHANGED).to_numpy()[newest_rows]
+    is_newest = np.zeros(len(keys), dtype=np.bool_)
+    is_newest[newest_rows[~is_unchanged]] = True
+    if is_unchanged.any():
+        # The content of an unchanged record stands in another row.
+        contents = keys.select("id", "version", at=pl.int_range(pl.len())).filter(
+            keys["kind"] == RECORD
+        )
+        wanted = keys[newest_rows[is_unchanged]].select("id", version="same_as")
+        is_newest[contents.join(wanted, on=["id", "version"])["at"].to_numpy()] = True
+    return keys.select(ROW, "id", "version").filter(
+        keys.select(has_content()).to_series() & ~pl.Series(is_newest)
+    )
 
 
 def _last_of_each(ids: Ints, versions: Ints) -> Ints:
@@ -314,7 +281,6 @@ def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
     ids = changed.select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
         here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
-        # Of a unit whose content is lost the row that found it unchanged is left.
         first = pl.col("version") == pl.col("version").min().over("id")
         here = here.with_columns(first=first).filter(pl.col("kind") != UNCHANGED)
         pieces.append(_changes(here, since, after))

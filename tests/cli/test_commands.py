@@ -373,8 +373,7 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     again = run("sync", folder, "--sample", "--full", "--max-missing", "0", "--format", "csv")
     told = run("mirror", folder, "--compact")
     well = run("mirror", folder, "--verify", "--format", "csv")
-    # Beside it lie files that the compaction has replaced.
-    (name,) = re.findall(r"^(units/\S+?),", well.stdout, re.MULTILINE)
+    name = re.findall(r"^(data/\S+?),", well.stdout, re.MULTILINE)[0]
     file = tmp_path / "ruz" / name
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     ill = run("mirror", folder, "--verify", "--format", "csv")

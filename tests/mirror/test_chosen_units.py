@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.financials.assemble import with_own_items
-from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step, contents
+from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
 
@@ -179,39 +180,19 @@ def test_the_budget_and_the_end(tmp_path: Path, register: Watched, units: pl.Dat
 
 
 @pytest.mark.slow
-def test_a_lost_or_damaged_list_of_units(
+def test_the_list_of_units_outlives_a_loss_of_all_data(
     mirror: fk.Mirror, register: Watched, units: pl.DataFrame
 ) -> None:
-    """It never becomes all units; the message has the way out."""
-    file = next((mirror.path / "only").glob("*.parquet"))
-    file.write_bytes(file.read_bytes()[:-1] + b" ")
-    assert f"only/{file.name}" in mirror.verify().filter(pl.col("damaged") > 0)["file"]
-    for wrong in ("is not as it was written", "is lost"):
-        with pytest.raises((MirrorError, pl.exceptions.ComputeError), match=wrong):
-            fk.Mirror(mirror.path).financials().collect()
-        with pytest.raises(MirrorError, match=rf"{wrong}; sync\(full=True\)"):
-            fk.Mirror(mirror.path, register=register).sync()
-        with pytest.raises(MirrorError, match=r"only=units\).sync\(full=True\)"):
-            fk.Mirror(mirror.path, register=register).sync(full=True)
-        file.unlink(missing_ok=True)
-    fk.Mirror(mirror.path, only=units[:3], register=register).sync(full=True)
+    """It stands in the run: what is lost never makes it all units."""
+    shutil.rmtree(mirror.path / "data")
+    with pytest.raises(MirrorError, match=r"is lost; sync\(full=True\)"):
+        fk.Mirror(mirror.path, register=register).sync()
+    register.asked.clear()
+    fk.Mirror(mirror.path, register=register).sync(full=True)
+
     assert requested(register) == owned(register.sample, units[:3])
     assert_figures(mirror, register, units[:3])
     assert set(mirror.verify()["meaning"]) == {""}
-
-
-@pytest.mark.slow
-def test_a_refused_sync_drops_no_history(mirror: fk.Mirror, register: Watched) -> None:
-    """Damaged runs stay on disk until a sync can make them good."""
-    for name in ("runs", "only"):
-        file = next((mirror.path / name).glob("*.parquet"))
-        file.write_bytes(file.read_bytes()[:-1] + b" ")
-    before = contents(mirror.path)
-
-    with pytest.raises(MirrorError, match=r"only=units\).sync\(full=True\)"):
-        fk.Mirror(mirror.path, register=register).sync(full=True)
-
-    assert contents(mirror.path) == before
 
 
 @pytest.mark.slow

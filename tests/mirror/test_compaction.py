@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
-from tests.support.mirrors import assert_in_step, contents
+from tests.support.mirrors import assert_in_step, contents, data, newest_run
 from tests.support.registers import Watched
 from tests.support.syncs import UNITS, next_day, register_of_syncs, two_days_more
 
@@ -31,15 +34,17 @@ def test_compaction_leaves_few_files_and_former_frames_readable(
         mirror.sync()
     before = mirror.snapshot()
     expected = mirror.snapshot().collect().sort("id")
-    data = mirror.path / "units"
-    many = len(list(data.glob("*.parquet")))
+    many = len(mirror.files("units"))
 
     mirror.compact()
     assert_frame_equal(before.collect().sort("id"), expected)
     mirror.compact(keep_hours=0)
 
     assert many > 5
-    assert len(list(data.glob("*.parquet"))) == 1
+    assert len(mirror.files("units")) == 1
+    named = {*mirror.files("units"), *mirror.files("statements"), *mirror.files("reports"),
+             *mirror.files("annual_reports"), *mirror.files("codelists")}  # fmt: skip
+    assert {str(file) for file in (mirror.path / "data").iterdir()} == named
     assert_frame_equal(mirror.snapshot().collect().sort("id"), expected)
     assert_in_step(mirror, register.sample)
     assert mirror.changes().height == 50
@@ -70,25 +75,107 @@ def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register:
     assert heights.result() == {UNITS}
 
 
-def test_a_reader_whose_commits_were_compacted_away_reads_on(
+def test_a_reader_whose_files_were_merged_away_reads_on(
     mirror: fk.Mirror, register: Watched
 ) -> None:
-    """It opens the table anew: the commits between its last look and now are no more."""
+    """It finds the same rows in the files that replaced those that it knew."""
+    next_day(register)
+    register.sample.touch(register.sample.units.ids(limit=10))
+    mirror.sync()
     reader = fk.Mirror(mirror.path)
-    before = reader.snapshot().collect().height
+    frozen = reader.as_of(reader.today)
+    before, then = reader.snapshot().collect().height, frozen.units.ids()
     for _ in range(3):
         register.sample.set_today(register.today + timedelta(days=1))
         register.sample.publish(2)
         mirror.sync()
     mirror.compact(keep_hours=0)
-    log = mirror.path / "units" / "_delta_log"
-    newest = max(log.glob("*.checkpoint.parquet")).name[:20]
-    for commit in log.glob("*.json"):  # as it is when the day for which they are kept is over
-        if commit.name[:20] < newest:
-            commit.unlink()
 
+    assert_frame_equal(frozen.units.ids(), then)
     assert reader.snapshot().collect().height == before + 6
     assert_in_step(reader, register.sample)
+
+
+@pytest.mark.slow
+def test_a_reader_beside_a_merge_that_deletes_at_once_reads_the_newest_run(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """Whatever was deleted between its look and its read, it answers with what counts then."""
+    ended = threading.Event()
+    ids = mirror.units.ids()
+
+    def read() -> int:
+        reader, reads = fk.Mirror(mirror.path), 0
+        while not ended.is_set():
+            assert reader.units.get(ids).height == UNITS
+            assert reader.units.count() == UNITS
+            assert reader.unreadable().is_empty()
+            reads += 1
+        return reads
+
+    with ThreadPoolExecutor(2) as pool:
+        reads = [pool.submit(read) for _ in range(2)]
+        try:
+            for _ in range(20):
+                next_day(register)
+                register.sample.touch(register.sample.units.ids(limit=10))
+                mirror.sync()
+                mirror.compact(keep_hours=0)
+        finally:
+            ended.set()
+
+    assert min(each.result() for each in reads) > 0
+
+
+def test_what_a_merge_replaced_stays_a_day(mirror: fk.Mirror, register: Watched) -> None:
+    """The run lists it as retired; a day later it is deleted, and files of others never are."""
+    two_days_more(mirror, register)
+    replaced = [Path(file) for file in mirror.files("units")]
+    notes = mirror.path / "data" / "notes.txt"
+    notes.write_text("mine")
+    mirror.compact()
+    assert set(newest_run(mirror.path)["retired"]) >= {file.stem for file in replaced}
+    assert all(file.exists() for file in replaced)
+    mirror.compact(keep_hours=0)
+
+    assert not any(file.exists() for file in replaced)
+    assert notes.read_text() == "mine"
+    next_day(register)
+    register.sample.touch(register.sample.units.ids(limit=1))
+    mirror.sync()
+    assert newest_run(mirror.path)["retired"] == {}
+
+
+def test_a_file_that_no_run_lists_is_deleted_when_it_is_old(mirror: fk.Mirror) -> None:
+    """A crash leaves such files; those of a sync that is under way are younger."""
+    left = mirror.path / "data" / f"{'a' * 64}.parquet"
+    left.write_bytes(b"left")
+    mirror.compact()
+    assert left.exists()
+    os.utime(left, (0, 0))
+    mirror.compact()
+
+    assert not left.exists()
+
+
+def test_a_name_that_comes_back_is_checked_and_no_longer_retired(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """A merge that is repeated after a crash gives the same bytes; what stands there may not be."""
+    two_days_more(mirror, register)
+    before = shutil.copytree(mirror.path, mirror.path.parent / "before")
+    mirror.compact()
+    (merged,) = mirror.files("units")
+    shutil.rmtree(mirror.path / "runs")
+    shutil.copytree(before / "runs", mirror.path / "runs")
+    shutil.copy(before / "writer.json", mirror.path / "writer.json")
+    Path(merged).write_bytes(b"damaged")
+    again = fk.Mirror(mirror.path, register=register)
+    again.compact(keep_hours=0)
+
+    assert again.files("units") == [merged]
+    assert set(again.verify()["meaning"]) == {""}
+    assert_in_step(again, register.sample)
 
 
 def test_compacting_again_changes_nothing(mirror: fk.Mirror) -> None:
@@ -126,7 +213,7 @@ def test_a_part_of_an_hour_is_kept(mirror: fk.Mirror, register: Watched) -> None
 def test_compaction_names_nothing_that_is_damaged(mirror: fk.Mirror, register: Watched) -> None:
     """Rows of a damaged file are not written into another one, whose name would fit them."""
     two_days_more(mirror, register)
-    file = min((mirror.path / "units").glob("*.parquet"))
+    file = data(mirror.path, "units")[0]
     rows = pl.read_parquet(file).with_columns(nazovUJ=pl.lit("another"))
     rows.write_parquet(file)
     before = contents(mirror.path)

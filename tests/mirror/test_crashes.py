@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import time
 from datetime import date
 from pathlib import Path
 
@@ -16,11 +18,10 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.financials.assemble import with_own_items
-from finstat_kit.mirror.runs import DONE, RUNS
-from tests.support.examples import slow
 from tests.support.kills import KILLED, ROOT, run
 from tests.support.mirrors import (
     QUARTER,
+    appended,
     assert_contents_in_step,
     assert_in_step,
     contents,
@@ -28,32 +29,21 @@ from tests.support.mirrors import (
     register_on,
     some_on,
     synced,
+    windows,
 )
 from tests.support.registers import Watched
 
-
-def windows(mirror: fk.Mirror) -> list[tuple[date, date]]:
-    """Return window and start of each completed run."""
-    files = sorted(map(str, mirror.path.glob("runs/*.parquet")))
-    runs = pl.scan_parquet(files, schema=RUNS).filter(kind=DONE).collect()
-    return runs.unique("version").sort("version").select("since", "started").rows()
+# Where a sync of units writes: a data file, ``open.json``, a run, who writes; and deletes.
+WRITES = [
+    ("data", 1), ("data", 2), ("data", 9), ("open.json", 1), ("open.json", 3), ("open.json", 9),
+    ("runs", 1), ("writer.json", 1), ("writer.json", 2), ("-open.json", 1), ("runs", 2),
+    ("-data", 2),
+]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("where", "number", "moment"),
-    [
-        ("units", 2, "after"),
-        *slow(
-            ("statements", 1, "before"), ("runs", 1, "before"), ("runs", 1, "after"),
-            ("units", 1, "before"), ("units", 1, "after"), ("units", 4, "after"),
-            ("runs", 2, "before"), ("runs", 2, "after"), ("codelists", 1, "before"),
-            ("units file", 2, "before"), ("units file", 2, "after"), ("_draft", 3, "before"),
-            ("runs file", 2, "after"), ("units note", 1, "before"), ("units note", 1, "after"),
-            ("compact", 2, "before"), ("compact", 2, "after"),
-        ),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(("where", "number"), WRITES)
 def test_a_first_sync_that_was_killed_is_put_right(
     tmp_path: Path, where: str, number: int, moment: str
 ) -> None:
@@ -65,7 +55,7 @@ def test_a_first_sync_that_was_killed_is_put_right(
     mirror = fk.Mirror(tmp_path, register=register)
     mirror.sync()
     assert_in_step(mirror, register.sample)
-    assert windows(mirror)[0] == (date(2000, 1, 1), date(2026, 6, 30))
+    assert windows(tmp_path)[0] == (date(2000, 1, 1), date(2026, 6, 30))
     assert mirror.verify()["damaged"].sum() == 0
     before = contents(tmp_path)
     mirror.sync()
@@ -73,45 +63,43 @@ def test_a_first_sync_that_was_killed_is_put_right(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("where", "number", "moment"),
-    [
-        ("runs", 2, "before"), ("units", 1, "before"), ("units", 2, "after"),
-        ("units", 4, "after"), ("compact", 2, "after"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize(("where", "number"), [("data", 2), ("open.json", 3), ("runs", 1)])
 def test_an_increment_that_was_killed_loses_no_record(
     tmp_path: Path, where: str, number: int, moment: str
 ) -> None:
-    """The window stays until a run is complete, and no record is lost."""
+    """Before or after, never between; what was appended is not fetched again."""
     fk.Mirror(tmp_path, register=register_on(1)).sync()
     ended = run(KILLED, tmp_path, 2, where, number, moment)
 
     assert ended == -signal.SIGKILL
     register = register_on(2)
     mirror = fk.Mirror(tmp_path, register=register)
-    was_complete = where == "compact"
-    assert len(windows(mirror)) == 1 + was_complete
+    is_done = (where, moment) == ("runs", "after")
+    assert len(windows(tmp_path)) == 1 + is_done
+    assert mirror.units.count() == (260 if is_done else 240)
+    appended_ids = sum(file["rows"] for file in appended(tmp_path).get("units", ()))
     register.asked.clear()
     mirror.sync()
     assert_in_step(mirror, register.sample)
-    assert windows(mirror) == [
+    assert windows(tmp_path) == [
         (date(2000, 1, 1), date(2026, 6, 30)), (date(2026, 6, 29), date(2026, 7, 1)),
     ]  # fmt: skip
-    if where == "units":  # what was committed is not fetched again
-        committed = QUARTER * (number if moment == "after" else number - 1)
-        rest = register.sample.units.ids()["id"][committed:].to_list()
+    if not is_done:
+        rest = register.sample.units.ids()["id"][appended_ids:].to_list()
         assert register.records()[: len(rest)] == rest
+        assert appended_ids >= QUARTER
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_file_without_a_commit_is_nothing(tmp_path: Path, number: int) -> None:
-    """A file without a commit is nothing: it is not read, and is swept away some day."""
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sync_killed_at_any_moment_is_put_right(tmp_path: Path, seed: int) -> None:
+    """By another process, at random; what no run lists is not read, and is deleted some day."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), "1", "nowhere", "1", "before"]
     with subprocess.Popen(command, cwd=ROOT) as child:
-        while child.poll() is None and len(list(tmp_path.glob("units/*.parquet"))) < number:
+        while child.poll() is None and not list(tmp_path.glob("data/*.parquet")):
             pass
+        time.sleep(random.Random(seed).random() / 4)
         child.kill()
 
     register = register_on(1)
@@ -193,12 +181,13 @@ FILLED = KILLED.replace(
 FILLED = FILLED.replace("import register_on", "import filings_on")
 
 
-WRITTEN = [
-    ("statements", 2), ("reports", 2), ("cells", 1), ("cells file", 1), ("annual_reports", 2),
-    ("runs", 3), ("units note", 2), ("templates", 1), ("compact", 6),
-]  # fmt: skip
-# On the second day no form is new and no annual report changes.
-AT_FIRST = ("templates", "annual_reports")
+# Of statements with their reports, cells and templates; on the second day there are fewer.
+WRITTEN = {
+    1: [("data", 8), ("data", 9), ("data", 10), ("data", 14), ("open.json", 9), ("open.json", 10),
+        ("runs", 1), ("runs", 2), ("writer.json", 2), ("-open.json", 2)],
+    2: [("data", 4), ("data", 6), ("data", 8), ("open.json", 3), ("open.json", 4),
+        ("runs", 1), ("runs", 2), ("writer.json", 2), ("-open.json", 2)],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +200,7 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(
     ("day", "where", "number"),
-    [(1, *place) for place in WRITTEN] + [(2, *w) for w in WRITTEN if w[0] not in AT_FIRST],
+    [(day, *place) for day, places in WRITTEN.items() for place in places],
 )
 def test_a_killed_sync_of_contents_is_put_right(
     tmp_path: Path, first_day: Path, day: int, where: str, number: int, moment: str
@@ -253,7 +242,7 @@ def test_a_sync_killed_as_it_names_its_units_is_put_right(
     register, named = filings_on(1), some_on(day)
     if day == 2:
         fk.Mirror(tmp_path, contents=True, only=some_on(1), register=register).sync()
-    assert run(SOME, tmp_path, day, "only", 1, moment) == -signal.SIGKILL
+    assert run(SOME, tmp_path, day, "open.json", 1, moment) == -signal.SIGKILL
 
     if day == 2:
         held = filed(register, some_on(1))

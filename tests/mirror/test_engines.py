@@ -1,4 +1,4 @@
-"""The mirror as a table that other engines read: DuckDB, polars streaming, Daft."""
+"""The files of a mirror as other engines read them: DuckDB, polars streaming, Daft."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import deltalake
 import duckdb
 import polars as pl
 import pytest
@@ -64,7 +63,7 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
 @pytest.mark.slow
 def test_duckdb_reads_the_newest_versions(mirror: fk.Mirror) -> None:
     """The newest version of each unit is one clause of SQL."""
-    files = deltalake.DeltaTable(mirror.path / "units").file_uris()
+    files = mirror.files("units")
     rows = duckdb.execute(
         """
         SELECT kraj, count(*)
@@ -84,7 +83,8 @@ DAFT = """
 import json, os, sys, daft
 from daft import col
 
-versions = daft.read_deltalake(sys.argv[1]).where(col("kind").is_in(["record", "missing"]))
+versions = daft.read_parquet(json.loads(sys.argv[1]))
+versions = versions.where(col("kind").is_in(["record", "missing"]))
 newest = versions.groupby("id").agg(col("version").max())
 here = versions.join(newest, on=["id", "version"]).where(col("gone").is_null())
 counts = here.groupby("kraj").agg(col("id").count()).to_pydict()
@@ -94,9 +94,9 @@ os._exit(0)  # daft's threads may crash while the interpreter is taken down
 
 
 @pytest.mark.slow
-def test_daft_reads_the_table_as_it_is(mirror: fk.Mirror) -> None:
-    """Daft reads the table as it is; in a process of its own, which its threads outlive."""
-    command = [sys.executable, "-c", DAFT, str(mirror.path / "units")]
+def test_daft_reads_the_files_as_they_are(mirror: fk.Mirror) -> None:
+    """Daft reads the files as they are; in a process of its own, which its threads outlive."""
+    command = [sys.executable, "-c", DAFT, json.dumps(mirror.files("units"))]
     seen = subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     assert seen.returncode == 0, seen.stderr
@@ -190,14 +190,15 @@ def test_one_item_by_region_is_the_same_by_every_engine(
         ("by_mirror", "polars_locally", "duckdb_locally", "daft_locally"), expected
     )
     assert {None} < expected.keys()  # of units that are gone
-    stored = pl.scan_delta(filings.path / "cells").filter(template=699, table=0, row=0, column=2)
+    stored = pl.scan_parquet(filings.files("cells"))
+    stored = stored.filter(template=699, table=0, row=0, column=2)
     assert stored.collect().height > sum(count for count, _ in expected.values())
 
 
 DAFT_SQL = """
 import json, os, sys, daft
 
-cells, reports = (daft.read_deltalake(f"{sys.argv[1]}/{name}") for name in ("cells", "reports"))
+cells, reports = map(daft.read_parquet, json.loads(sys.argv[1]))
 (row,) = daft.sql(sys.argv[2], cells=cells, reports=reports).to_pylist()
 print(json.dumps([row["reports"], row["total"]]), flush=True)
 os._exit(0)
@@ -212,12 +213,12 @@ def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) 
     # An item of a form of which some reports have former versions.
     sql = sql.replace("template = 687", "template = 699").replace('"column" = 0', '"column" = 2')
     item = filings.cells().filter(template=699, table=0, row=0, column=2).collect()
-    tables = {name: pl.scan_delta(filings.path / name) for name in ("cells", "reports")}
+    files = {"cells": filings.files("cells"), "reports": filings.files("reports")}
+    tables = {name: pl.scan_parquet(paths) for name, paths in files.items()}
     connection = duckdb.connect()
-    for name in tables:
-        files = deltalake.DeltaTable(filings.path / name).file_uris()
-        connection.sql(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({files})")
-    command = [sys.executable, "-c", DAFT_SQL, str(filings.path), sql]
+    for name, paths in files.items():
+        connection.sql(f"CREATE VIEW {name} AS SELECT * FROM read_parquet({paths})")
+    command = [sys.executable, "-c", DAFT_SQL, json.dumps(list(files.values())), sql]
     daft = subprocess.run(command, capture_output=True, text=True, timeout=120)
 
     expected = (item.height, item["value"].sum())
@@ -227,62 +228,62 @@ def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) 
     assert tuple(json.loads(daft.stdout)) == expected
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("table", "keys"),
-    [
-        ("reports", ["id", "version"]),
-        ("cells", ["template", "table", "row", "column", "report_id", "version"]),
-    ],
-)
-def test_commits_state_rows_and_bounds_of_the_keys_alone(
-    filings: fk.Mirror, table: str, keys: list[str]
-) -> None:
-    """Of each file; statistics of other columns would be parsed at every look."""
-    log = filings._folder.logs[table]
-    log.refresh()
-    adds = deltalake.DeltaTable(log.path).get_add_actions(flatten=True)
-    stated = pl.DataFrame(adds)
-
-    assert {n.removeprefix("min.") for n in stated.columns if n.startswith("min.")} == set(keys)
-    assert stated.height > 1
-    for row in stated.iter_rows(named=True):
-        rows = pl.read_parquet(log.path / row["path"], columns=keys)
-        assert row["num_records"] == rows.height
-        assert {n: (row[f"min.{n}"], row[f"max.{n}"]) for n in keys} == {
-            n: (rows[n].min(), rows[n].max()) for n in keys
-        }
+def test_files_are_those_of_the_newest_run(filings: fk.Mirror) -> None:
+    """Of runs that are done alone, in the folder or under the root of a copy."""
+    run = json.loads(max(filings.path.glob("runs/*.json")).read_bytes())["content"]
+    for name in ("units", "cells"):
+        names = [f"data/{file['name']}.parquet" for file in run["files"][name]]
+        assert filings.files(name) == [f"{filings.path}/{path}" for path in names]
+        assert filings.files(name, "s3://b/ruz/") == [f"s3://b/ruz/{path}" for path in names]
+    with pytest.raises(fk.UsageError, match="name='cell'"):
+        filings.files("cell")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match="has no files of its own"):
+        filings.as_of(filings.today).files("cells")
 
 
-@pytest.mark.slow
-def test_a_filter_opens_only_the_files_that_it_needs(tmp_path: Path) -> None:
-    """By what the commits say of the cells in each file: the others may be gone.
+@pytest.mark.parametrize("name", ["reports", "cells"])
+def test_a_run_states_rows_and_bounds_of_each_file(filings: fk.Mirror, name: str) -> None:
+    """So that a reader opens only those that it needs."""
+    run = json.loads(max(filings.path.glob("runs/*.json")).read_bytes())["content"]
+    keys = ["id"] if name == "reports" else ["template", "table", "row", "column"]
 
-    Daft 0.7 opens them all.
-    """
-    register = fk.sample(25)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    assert len(run["files"][name]) > 1
+    for file in run["files"][name]:
+        path = filings.path / "data" / f"{file['name']}.parquet"
+        rows = pl.read_parquet(path, columns=[*keys, "version"])
+        assert (file["rows"], file["bytes"]) == (rows.height, path.stat().st_size)
+        assert (file["first"], file["last"]) == (rows["version"].min(), rows["version"].max())
+        ordered = rows.sort(keys)
+        assert (tuple(file["least"]), tuple(file["greatest"])) == (
+            ordered.select(keys).row(0), ordered.select(keys).row(-1),
+        )  # fmt: skip
+
+
+def test_a_record_opens_only_the_files_that_may_hold_it(tmp_path: Path) -> None:
+    """By the ids that the run states: the others may be gone."""
+    register = fk.sample(30)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()
-    cells = mirror._folder.logs["cells"]
-    rows = mirror._folder.scan(cells).collect()
-    for template in (687, 699):
-        part = rows.filter(template=template).with_columns(version=pl.lit(1_000 + template))
-        cells.append(part.cast(rows.schema), cells.about or "")
-    wanted = {"template": 687, "table": 0, "row": 0, "version": 1_687}
-    expected = rows.filter(template=687, table=0, row=0).height
-    for entry in cells.entries():
-        if entry.first != 1_687:
-            Path(entry.path).unlink()
-    path = str(mirror.path / "cells")
+    (first,) = mirror.files("units")
+    new = register.publish(1)["id"]
+    mirror.sync()
+    Path(first).unlink()
 
-    assert expected > 10
-    assert pl.scan_delta(path).filter(**wanted).collect().height == expected
-    stored = deltalake.DeltaTable(path).to_pyarrow_dataset()
-    where = " AND ".join(f'"{name}" = {value}' for name, value in wanted.items())
-    connection = duckdb.connect()
-    connection.register("stored", stored)
-    found = connection.execute(f"SELECT count(*) FROM stored WHERE {where}").fetchone()
-    assert found == (expected,)
+    assert fk.Mirror(mirror.path).units.get(new)["id"].to_list() == new.to_list()
+
+
+@pytest.mark.slow
+def test_the_line_of_the_docs_writes_a_table_of_delta_lake(
+    filings: fk.Mirror, tmp_path: Path
+) -> None:
+    """For those who want one; delta-rs reads it."""
+    deltalake = pytest.importorskip("deltalake")
+    cells = pl.scan_parquet(filings.files("cells"))
+    cells.sink_delta(tmp_path / "cells")
+    table = deltalake.DeltaTable(tmp_path / "cells")
+
+    assert table.version() == 0
+    assert pl.scan_delta(table).select(pl.len()).collect().equals(cells.select(pl.len()).collect())
 
 
 def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:

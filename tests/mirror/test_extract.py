@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from datetime import date
@@ -13,7 +14,9 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
+from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CODELISTS, WAYS
+from tests.support.registers import Watched
 
 DAY = date(2026, 6, 30)
 
@@ -116,7 +119,7 @@ def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path:
     moved = Path(shutil.copytree(small.path, tmp_path / "small"))  # type: ignore[attr-defined]
     shutil.rmtree(moved / "runs")
 
-    with pytest.raises(MirrorError, match="runs is lost"):
+    with pytest.raises(MirrorError, match=r"the runs of the mirror at .* are lost"):
         fk.Mirror(moved, register=fk.sample(100)).sync()
     with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
         fk.Mirror(moved, register=fk.sample(100)).sync(full=True)
@@ -175,3 +178,32 @@ def test_an_extract_can_be_moved_and_is_small(small: fk.Register, tmp_path: Path
     assert fk.Mirror(moved).snapshot().collect().height == 3
     assert sum(file.stat().st_size for file in moved.rglob("*") if file.is_file()) < 100_000
     assert (moved / ".gitattributes").read_text() == "* -text\n"
+
+
+def test_an_extract_holds_the_newest_codelists_and_templates_alone(tmp_path: Path) -> None:
+    """Each code once, as it is now, and no code that was removed."""
+    register = Watched(fk.sample(5))
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    body = json.loads(register.sample._answer("GET", "/api/kraje", "").body)
+    removed = body["lokacie"].pop()["kod"]
+    body["lokacie"][0]["nazov"]["en"] = "Another"
+    reply = Reply(200, {}, json.dumps(body).encode())
+    register.instead = lambda path, query: reply if path == "/api/kraje" else None
+    mirror.sync()
+    units = mirror.units.get(mirror.units.ids(limit=3))
+    small = mirror.extract(tmp_path / "small", units)
+    assert isinstance(small, fk.Mirror)
+
+    assert_frame_equal(small.regions(), mirror.regions())
+    assert removed not in small.regions()["code"]
+    assert_frame_equal(small.resolve_labels(units), mirror.resolve_labels(units))
+    stored = pl.read_parquet(small.files("codelists"))
+    assert not stored.select("name", "code").is_duplicated().any()
+    template = small.reports.get(_reports(small))["idSablony"][0]
+    assert_frame_equal(small.template(template), mirror.template(template))
+
+
+def _reports(small: fk.Mirror) -> pl.DataFrame:
+    reports = small.snapshot("reports").filter(pl.col("idSablony").is_not_null())
+    return reports.select("id").head(1).collect()

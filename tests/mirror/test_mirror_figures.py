@@ -334,6 +334,36 @@ def test_a_mirror_without_statements_or_reports(tmp_path: Path) -> None:
     assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
 
 
+def test_the_first_rows_are_counted_before_a_filter(mirror: fk.Mirror) -> None:
+    """As of any frame: what a filter spares is no row less."""
+    money = mirror.financials().select("unit_id", "year", "name")
+    whole, late = money.collect(), pl.col("year") > 2018
+
+    for many in (1, 7, 60):
+        assert_frame_equal(money.head(many).filter(late).collect(), whole.head(many).filter(late))
+        assert_frame_equal(money.filter(late).head(many).collect(), whole.filter(late).head(many))
+
+
+def test_rows_of_the_year_before_survive_a_filter_on_years(mirror: fk.Mirror) -> None:
+    """They are out of filings of the year after, which the filter must not leave out."""
+    columns = ["unit_id", "year", "period_to", "source_column", "total_assets"]
+    money = mirror.financials(from_previous=True).select(columns)
+    of_year = money.filter(year=2018).collect()
+
+    assert "previous" in of_year["source_column"]
+    assert_frame_equal(of_year, money.collect().filter(year=2018))
+
+
+def test_figures_write_nothing_to_stderr(
+    mirror: fk.Mirror, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """No bar: nothing is requested."""
+    mirror.financials(UNITS.head(3))
+    mirror.financials(year=2019).collect()
+
+    assert capfd.readouterr().err == ""
+
+
 @pytest.mark.slow
 def test_filters_reach_the_files(tmp_path: Path, read: Read) -> None:
     """Of a year and of a unit the files of later filings alone are read."""
@@ -367,7 +397,7 @@ def test_filters_reach_the_files(tmp_path: Path, read: Read) -> None:
 def test_items_read_their_cells_alone(mirror: fk.Mirror, tmp_path: Path, read: Read) -> None:
     """In cells sorted as they are stored, a few row groups for one item, most for all."""
     mirror.cells().collect()
-    stored = pl.concat(pl.read_parquet(file) for file in (mirror.path / "cells").glob("*.parquet"))
+    stored = pl.read_parquet(mirror.files("cells"))
     fitting = stored.filter(pl.col("template").is_in([687, 699]), pl.col("row").is_not_null())
     key = ["template", "table", "row", "column", "report_id"]
     fitting.sort(key).write_parquet(tmp_path / "cells.parquet", row_group_size=500)

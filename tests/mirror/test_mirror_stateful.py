@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from datetime import date, timedelta
@@ -23,10 +24,10 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, TransportError
-from finstat_kit.mirror.runs import DONE, RUNS
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step, contents, listed
+from tests.support.kills import at_writes
+from tests.support.mirrors import assert_in_step, contents, listed, windows
 from tests.support.registers import Watched, sample_of
 from tests.support.syncs import FIRST, Crash
 
@@ -164,42 +165,21 @@ class History(RuleBasedStateMachine):
             self.note_runs(moved=True)
         self.register.instead = lambda path, query: None
 
-    @rule(number=st.integers(1, 6), before=st.booleans())
+    @rule(number=st.integers(1, 12), before=st.booleans())
     def crash(self, number: int, before: bool) -> None:
-        left = [number]
-        folder = self.mirror._folder
-        for log in (folder.runs, *folder.logs.values()):
-            self.arm(log, left, before)
+        def end() -> None:
+            raise Crash
+
         self.quiet = False
-        try:
+        moment = "before" if before else "after"
+        with contextlib.suppress(Crash), at_writes("any", number, moment, end):
             self.mirror.sync()
-        except Crash:
-            pass
         self.restart()
         self.note_runs(moved=True)
 
-    def arm(self, log: Any, left: list[int], before: bool) -> None:
-        append = log.append
-
-        def crashing(*arguments: Any) -> None:
-            left[0] -= 1
-            if left[0] == 0 and before:
-                raise Crash
-            append(*arguments)
-            if left[0] == 0:
-                raise Crash
-
-        log.append = crashing
-
     def note_runs(self, *, moved: bool) -> None:
         """Compare the completed runs with those known: none is added without its last walk."""
-        files = sorted(map(str, self.folder.glob("runs/*.parquet")))
-        frame = (
-            pl.scan_parquet(files, schema=RUNS).filter(kind=DONE).collect()
-            if files
-            else pl.DataFrame(schema=RUNS)
-        )
-        runs = frame.unique("version").sort("version").select("since", "started").rows()
+        runs = windows(self.folder)
         assert runs[: len(self.runs)] == self.runs
         new = runs[len(self.runs) :]
         assert len(new) <= 1 + moved  # one that went on and, where all is well, one behind it

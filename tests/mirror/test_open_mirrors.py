@@ -6,23 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
+import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted, MirrorError
-from finstat_kit.mirror.log import Log
-from finstat_kit.protocol.wire import Reply
+from finstat_kit.errors import MirrorError, RegisterWarning
 from tests.support.examples import slow
 from tests.support.harm import FAULTS, delete, empty
-from tests.support.registers import Watched
 
 DAY = date(2026, 7, 2)
 SINCE = date(2020, 1, 1)
@@ -64,10 +59,7 @@ def expected(path: Path) -> Said:
     return Said(DAY, SINCE, True, text)
 
 
-KINDS = [
-    "writer.lock", "*/*.parquet", "*/_delta_log/*.json", "*/_delta_log/*.parquet",
-    "*/_delta_log/_last_checkpoint",
-]  # fmt: skip
+KINDS = ["writer.lock", "writer.json", "data/*.parquet", "runs/*.json"]
 
 
 def test_every_file_of_a_mirror_is_of_a_kind(sound: Path) -> None:
@@ -91,20 +83,19 @@ def test_an_open_mirror_outlives_a_damaged_file(
         FAULTS[fault](path / file)
 
         assert said(mirror) == expected(path)
-        fresh = fk.Mirror(path)
-        assert repr(fresh) in (expected(path).text, f"<Mirror {path}, damaged: see verify()>")
-        try:
-            assert fresh.today == DAY
-        except MirrorError:
-            assert file.parts[0] == "runs"
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RegisterWarning)  # the one before is read
+            fresh = fk.Mirror(path)
+        assert repr(fresh) == expected(path).text or file.parts[0] == "runs"
+        assert fresh.today == DAY or file.parts[0] == "runs"
 
 
 @pytest.mark.parametrize("harm", [delete, empty])
-@pytest.mark.parametrize("name", ["", "units", "runs", "units/_delta_log", "runs/_delta_log"])
+@pytest.mark.parametrize("name", ["", "data", "runs"])
 def test_an_open_mirror_outlives_a_lost_folder(
     sound: Path, tmp_path: Path, name: str, harm: Callable[[Path], None]
 ) -> None:
-    """The same of a table, and of all of the mirror."""
+    """The same of all data, of all runs, and of all of the mirror."""
     path = Path(shutil.copytree(sound, tmp_path / "ruz"))
     mirror = fk.Mirror(path)
     harm(path / name)
@@ -117,21 +108,15 @@ def test_damage_at_opening_is_no_error_of_the_repr(sound: Path, tmp_path: Path) 
     """It is an error of the property, as of all that reads, and none of the repr."""
     path = Path(shutil.copytree(sound, tmp_path / "ruz"))
     damaged = f"<Mirror {path}, damaged: see verify()>"
-    file = next(path.glob("runs/*.parquet"))
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-1])
-    mirror = fk.Mirror(path)
-    assert repr(mirror) == damaged
-    with pytest.raises(MirrorError, match="is not as it was written"):
-        assert mirror.today
-    file.write_bytes(whole)
-    assert said(mirror) == expected(path)
-
     shutil.rmtree(path / "runs")
     mirror = fk.Mirror(path)
     assert repr(mirror) == damaged
-    with pytest.raises(MirrorError, match="runs is lost"):
+    with pytest.raises(MirrorError, match=r"runs of the mirror at .* are lost"):
+        assert mirror.today
+    with pytest.raises(MirrorError, match=r"runs of the mirror at .* are lost"):
         assert mirror.invented
+    shutil.copytree(sound / "runs", path / "runs")
+    assert said(mirror) == expected(path)
 
 
 @pytest.mark.slow
@@ -176,63 +161,6 @@ def test_a_mirror_knows_its_own_sync(tmp_path: Path, days: list[str]) -> None:
     assert said(mirror) == expected(tmp_path / "ruz")
 
 
-def test_a_mirror_whose_loss_is_being_made_good_has_no_day(tmp_path: Path) -> None:
-    """Where a loss is being made good, no sync is complete, and there is no day."""
-    register = Watched(fk.sample(40))
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync()
-    next(mirror.path.glob("units/*.parquet")).unlink()
-    assert mirror.today == register.today
-
-    def interrupt(path: str, query: str) -> Reply | None:
-        if path == "/api/uctovna-jednotka":
-            raise KeyboardInterrupt
-        return None
-
-    register.instead = interrupt
-    with pytest.raises(Interrupted):
-        mirror.sync(full=True)
-    with pytest.raises(MirrorError, match="no complete sync yet"):
-        assert mirror.today
-    assert "no complete sync yet" in repr(mirror)
-
-
-@pytest.mark.slow
-def test_a_slow_look_replaces_no_later_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that began to read before a sync, and ends after it, takes no day back."""
-    sample = fk.sample(40)
-    writer = fk.Mirror(tmp_path / "ruz", register=sample)
-    writer.sync()
-    mirror = fk.Mirror(tmp_path / "ruz")
-    sample.set_today("2026-07-01")
-    writer.sync()
-    folder = mirror._folder
-    scan, began, later = folder.scan, threading.Event(), threading.Event()
-
-    def slow(log: Log) -> pl.LazyFrame:
-        rows = scan(log)
-        if not began.is_set():
-            began.set()
-            later.wait(1)  # as long as the other may not look, nothing ends this earlier
-        return rows
-
-    def read() -> None:
-        mirror.snapshot()
-        later.set()
-
-    monkeypatch.setattr(folder, "scan", slow)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(mirror.snapshot)
-        began.wait()
-        sample.set_today(DAY)
-        writer.sync()
-        second = pool.submit(read)
-        first.result()
-        second.result()
-
-    assert mirror.today == DAY
-
-
 FORKED = """
 import os, signal, sys
 import finstat_kit as fk
@@ -256,7 +184,7 @@ for call in (lambda: again.sync(full=True), lambda: fk.Mirror(sys.argv[1]).units
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_is_told_how_to_start_one(tmp_path: Path) -> None:
-    """An error that can be caught, where the Delta Lake library panics."""
+    """An error that can be caught, where polars waits for ever."""
     mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(5))
     mirror.sync()
     done = subprocess.run(
@@ -264,5 +192,4 @@ def test_a_forked_process_is_told_how_to_start_one(tmp_path: Path) -> None:
     )
 
     assert done.stdout.count("start processes by 'spawn' or 'forkserver'") == 2
-    assert "panic" not in done.stderr
     assert mirror.units.count() == 5

@@ -16,11 +16,11 @@ import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
 from finstat_kit.mirror.cells import ORDER, STORED, described, joined, split
-from finstat_kit.mirror.log import Log
+from finstat_kit.mirror.files import Layout
 from finstat_kit.protocol.forms import shipped
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report
-from tests.support.mirrors import assert_contents_in_step
+from tests.support.mirrors import assert_contents_in_step, data
 from tests.support.registers import Watched
 from tests.support.syncs import FIRST, day_of_filings
 
@@ -55,16 +55,18 @@ def test_every_text_comes_back(filed: list[tuple[int | None, Any]]) -> None:
 
 def test_merged_cells_are_in_order(tmp_path: Path) -> None:
     """Those without a place come first in their table, as in each file; none is lost."""
-    log = Log(tmp_path / "cells", STORED, (*ORDER, "version"), ORDER)
+    layout, files = Layout(STORED, ORDER), []
     for version, ids in enumerate([(4, 2), (3, 1), (5, 6)], start=1):
         fitting = [drawn(id_, 699) for id_ in ids]
         odd = report(20 - version, 699, [["7", "8"]])  # too short for its form
-        log.append(split(frame(*fitting, odd), version, shipped)[1], "about")
-    before = pl.read_parquet([entry.path for entry in log.entries()])
-    assert log.compact(keep_hours=24)
-    merged = pl.read_parquet([entry.path for entry in log.entries()])
+        files.append(layout.write(tmp_path, split(frame(*fitting, odd), version, shipped)[1], ""))
+    before = pl.read_parquet([tmp_path / file.path for file in files])
+    file = layout.merged(tmp_path, files, "")
+    merged = pl.read_parquet(tmp_path / file.path)
 
-    assert len(log.entries()) == 1
+    assert (file.rows, file.first, file.last) == (before.height, 1, 3)
+    assert file.least == merged.select(ORDER[:-1]).row(0)
+    assert file.greatest == merged.select(ORDER[:-1]).row(-1)
     assert merged["row"].null_count() == 6
     assert_frame_equal(merged, before.sort(ORDER, maintain_order=True))
 
@@ -167,15 +169,16 @@ def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("harm", ["file lost", "file torn", "table lost"])
+@pytest.mark.parametrize("harm", ["file lost", "file torn", "all lost"])
 def test_lost_cells_are_an_error_with_the_cure(
     mirror: fk.Mirror, register: Watched, tmp_path: Path, harm: str
 ) -> None:
     """Nothing is answered from the remainder; a full sync fetches the reports anew."""
     path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
-    file = max((path / "cells").glob("*.parquet"), key=lambda found: found.stat().st_size)
-    if harm == "table lost":
-        shutil.rmtree(path / "cells")
+    file = max(data(path, "cells"), key=lambda found: found.stat().st_size)
+    if harm == "all lost":
+        for each in data(path, "cells"):
+            each.unlink()
     elif harm == "file lost":
         file.unlink()
     else:
@@ -191,7 +194,7 @@ def test_lost_cells_are_an_error_with_the_cure(
     for call in calls:
         with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
             call()
-    assert damaged.verify().filter(pl.col("damaged") > 0)["file"][0].startswith("cells")
+    assert damaged.verify().filter(pl.col("damaged") > 0)["file"][0] == str(file.relative_to(path))
     damaged.sync(full=True)
     assert_contents_in_step(damaged, register.sample)
     assert set(damaged.verify()["meaning"]) == {""}

@@ -7,7 +7,6 @@ import pytest
 
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.versions import (
-    HALF,
     LISTED,
     MISSING,
     RECORD,
@@ -16,57 +15,51 @@ from finstat_kit.mirror.versions import (
     UNREADABLE,
 )
 
-A, B, LIKE_A = 7 - 2**62, 8, 7 + 2**40  # the lower halves of the first and the last are equal
-Row = tuple[str, int | None]  # kind and digest
+A, B = 7, 8
+Row = tuple[str, int | None]  # kind, and digest or the version that an unchanged record is as
 
 
-def log_of(*rows: Row, first: int = 1) -> pl.LazyFrame:
+def log_of(*rows: Row) -> pl.LazyFrame:
     """Return the rows of one id, of ascending versions."""
     columns = {
         "id": [5] * len(rows),
-        "version": range(first, first + len(rows)),
+        "version": range(1, 1 + len(rows)),
         "kind": [kind for kind, _ in rows],
-        "digest": [digest for _, digest in rows],
+        "digest": [None if kind == UNCHANGED else number for kind, number in rows],
+        "same_as": [number if kind == UNCHANGED else None for kind, number in rows],
     }
-    schema = {"id": pl.Int64, "version": pl.Int64, "kind": pl.String, "digest": pl.Int64}
+    schema = {name: pl.String if name == "kind" else pl.Int64 for name in columns}
     return pl.LazyFrame(columns, schema=schema)
 
 
 @pytest.mark.parametrize(
-    ("rows", "digest"),
+    ("rows", "digest", "same_as"),
     [
-        ([(RECORD, A)], A),
-        ([(RECORD, A), (UNCHANGED, A & HALF)], A),
-        ([(RECORD, A), (RECORD, LIKE_A), (UNCHANGED, A & HALF)], LIKE_A),
-        ([(RECORD, A), (RECORD, B), (UNCHANGED, B)], B),
-        ([(RECORD, A), (UNCHANGED, B)], None),  # the file with its content was lost
-        ([(UNCHANGED, A & HALF), (RECORD, B)], B),
-        ([(RECORD, A), (UNREADABLE, B)], B),
-        ([(RECORD, A), (MISSING, None)], None),
+        ([(RECORD, A)], A, 2),
+        ([(RECORD, A), (UNCHANGED, 2)], A, 2),
+        ([(RECORD, A), (RECORD, B), (UNCHANGED, 3), (LISTED, None)], B, 3),
+        ([(RECORD, A), (UNREADABLE, B)], B, 3),
+        ([(RECORD, A), (MISSING, None)], None, None),
     ],
 )
-def test_what_is_fetched_is_compared_with_all_of_a_digest(
-    rows: list[Row], digest: int | None
+def test_what_is_fetched_is_compared_with_the_newest_answer(
+    rows: list[Row], digest: int | None, same_as: int | None
 ) -> None:
-    """With that of the row whose content the newest one stands for, and none where it is lost."""
+    """With the digest of the row whose content it stands for."""
     stands = versions.standing(log_of((LISTED, None), *rows), 0, contents=True)
-    assert stands["digest"].to_list() == [digest]
+    assert stands.select("digest", "same_as").rows() == [(digest, same_as)]
 
 
-def test_an_unchanged_record_is_found_by_half_of_its_digest() -> None:
-    """The newest by then; where that is lost, the one stored again since."""
+def test_an_unchanged_record_is_the_row_that_it_names() -> None:
+    """Of all rows with content the one that counts is left."""
+    rows: list[Row] = [(RECORD, A), (RECORD, B), (UNCHANGED, 2), (RECORD, A), (UNCHANGED, 4)]
 
-    def chosen(upto: int, *rows: Row) -> list[int]:
-        keys = log_of(*rows).collect().with_row_index(ROW)
-        old, absent = versions.outdated(keys, upto, missing=False)
-        assert absent.to_list() == [5] * (old.height == (keys["kind"] == RECORD).sum())
+    def chosen(many: int) -> list[int]:
+        keys = log_of(*rows[:many]).collect().with_row_index(ROW)
+        old = versions.outdated(keys, missing=False)
         return keys.filter(~pl.col(ROW).is_in(old[ROW].implode()), kind=RECORD)["version"].to_list()
 
-    rows: list[Row] = [(RECORD, A), (RECORD, B), (UNCHANGED, B), (RECORD, LIKE_A)]
-    rows += [(UNCHANGED, LIKE_A & HALF)]
-    assert [chosen(upto, *rows) for upto in (1, 2, 3, 4, 5)] == [[1], [2], [2], [4], [4]]
-    assert chosen(1, (UNCHANGED, A & HALF), (RECORD, B), (RECORD, A)) == [3]
-    assert chosen(1, (UNCHANGED, A & HALF), (RECORD, B)) == []
+    assert [chosen(many) for many in (1, 2, 3, 4, 5)] == [[1], [2], [2], [4], [4]]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +67,11 @@ def test_an_unchanged_record_is_found_by_half_of_its_digest() -> None:
     [
         ([(LISTED, None), (RECORD, A)], 4, True),
         ([(LISTED, None), (RECORD, A), (UNREADABLE, B)], 4, True),
-        ([(LISTED, None), (RECORD, A), (RECORD, B), (UNCHANGED, B)], 4, False),
+        ([(LISTED, None), (RECORD, A), (RECORD, B), (UNCHANGED, 3)], 4, False),
         ([(LISTED, None), (RECORD, A), (RECORD, B), (LISTED, None)], 4, True),
         ([(LISTED, None), (RECORD, A), (RECORD, B), (RECORD, B), (LISTED, None)], 5, True),
         ([(LISTED, None), (RECORD, A), (MISSING, None)], 4, False),
-        ([(RECORD, A), (RECORD, A), (UNCHANGED, A)], None, False),  # units are in no list
+        ([(RECORD, A), (RECORD, A), (UNCHANGED, 2)], None, False),  # units are in no list
     ],
 )
 def test_a_full_run_names_what_was_listed_before_it(
@@ -88,23 +81,3 @@ def test_a_full_run_names_what_was_listed_before_it(
     stands = versions.standing(log_of(*rows), 3)
     assert stands["named"].to_list() == [named]
     assert stands["lacking"].item() is lacks
-
-
-@pytest.mark.parametrize(
-    ("rows", "least"),
-    [
-        ([(RECORD, A), (UNCHANGED, A & HALF)], 2),
-        ([(RECORD, A), (UNREADABLE, B)], 1),
-        ([(UNREADABLE, B), (UNREADABLE, B)], 2),
-        ([(RECORD, A), (MISSING, None)], 2),
-        ([(LISTED, None)], 1),
-        ([], 0),
-    ],
-)
-def test_versions_count_from_the_least_that_an_id_needs(rows: list[Row], least: int) -> None:
-    """Of all ids the one whose newest row is the oldest."""
-    assert versions.least(log_of(*rows)) == least
-    several = pl.concat(
-        [log_of(*rows), log_of((RECORD, A), first=9).with_columns(id=pl.lit(6, pl.Int64))]
-    )
-    assert versions.least(several) == (least or 9)

@@ -1,55 +1,70 @@
-"""Processes that sync a mirror and are killed where it is told."""
+"""Processes that sync a mirror and are killed where it is said, or where it is cut off."""
 
 from __future__ import annotations
 
 import contextlib
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
-
-import polars as pl
-
-from finstat_kit.mirror.log import Log
-from tests.support.syncs import Crash
 
 ROOT = Path(__file__).parents[2]
 
-# Syncs a folder, and kills itself where it is told to: before or after the commit of that number
-# to a table, or the replacement of a file.
+# Syncs a folder, and kills itself where it is told to: before or after it puts a file of that kind
+# and number into its place, or deletes one.
 KILLED = """
-import os, pathlib, signal, sys
-from finstat_kit.mirror import log as logs, mirror
+import os, signal, sys
+from finstat_kit.mirror.mirror import Mirror
+from tests.support.kills import at_writes
 from tests.support.mirrors import register_on
 
 folder, day, where, number, moment = sys.argv[1:]
-left = int(number)
-
-def killing(change, name):
-    def changed(self, *arguments, **options):
-        global left
-        here = name(self) == where
-        left -= here
-        last = here and left == 0
-        if last and moment == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = change(self, *arguments, **options)
-        if last:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-    return changed
-
-log = logs.Log
-log._written = killing(log._written, lambda self: f"{self.path.name} file")
-log.append = killing(log.append, lambda self: self.path.name)
-log.note = killing(log.note, lambda self: f"{self.path.name} note")
-log.compact = killing(log.compact, lambda self: "compact")
-pathlib.Path.replace = killing(pathlib.Path.replace, lambda self: self.name)
-mirror = mirror.Mirror(folder, register=register_on(int(day)))
-mirror.sync()
-mirror.compact(keep_hours=0)
+with at_writes(where, int(number), moment, lambda: os.kill(os.getpid(), signal.SIGKILL)):
+    mirror = Mirror(folder, register=register_on(int(day)))
+    mirror.sync()
+    mirror.compact(keep_hours=0)
 """
+
+
+def kind_of(target: Path) -> str:
+    """Return what kind of a file is written: data, runs, open.json or writer.json."""
+    return target.parent.name if target.parent.name in ("data", "runs") else target.name
+
+
+@contextlib.contextmanager
+def at_writes(where: str, number: int, moment: str, end: Callable[[], Any]) -> Iterator[None]:
+    """Call a function where the system is told to replace or delete a file.
+
+    Args:
+        where: The kind of the file, or "any"; with ``-`` before it where it is deleted.
+        number: The how manyth.
+        moment: Whether ``"before"`` or ``"after"``.
+        end: The function.
+    """
+    left = [number]
+
+    def ending(change: Callable[..., Any], mark: str) -> Callable[..., Any]:
+        def changed(path: Path, *arguments: Any, **options: Any) -> Any:
+            target = Path(arguments[0]) if arguments else path
+            here = where == "any" or mark + kind_of(target) == where
+            left[0] -= here
+            last = here and left[0] == 0
+            if last and moment == "before":
+                end()
+            result = change(path, *arguments, **options)
+            if last and moment == "after":
+                end()
+            return result
+
+        return changed
+
+    with (
+        mock.patch.object(Path, "replace", ending(Path.replace, "")),
+        mock.patch.object(Path, "unlink", ending(Path.unlink, "-")),
+    ):
+        yield
 
 
 def run(script: str, *arguments: object) -> int:
@@ -58,18 +73,3 @@ def run(script: str, *arguments: object) -> int:
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert "Traceback" not in seen.stderr, seen.stderr
     return seen.returncode
-
-
-@contextlib.contextmanager
-def killed_after(name: str) -> Iterator[None]:
-    """End what runs in the block after its first commit to a log."""
-    append = Log.append
-
-    def append_once(log: Log, rows: pl.DataFrame, about: str) -> None:
-        append(log, rows, about)
-        if log.path.name == name:
-            raise Crash
-
-    with contextlib.suppress(Crash), mock.patch.object(Log, "append", append_once):
-        yield
-        raise AssertionError(f"nothing was committed to {name}")

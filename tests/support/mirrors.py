@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.mirror.log import Log
 from tests.support.registers import Watched
 from tests.support.syncs import SEED, UNITS
 
@@ -86,12 +89,32 @@ def synced(path: Path, register: fk.Register, *, contents: bool = False) -> Path
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return the files of a folder, but for the lock, with the note of who wrote last."""
+    """Return the files of a folder, but for the lock and the note of who wrote last."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
-        if file.is_file() and file.name != "writer.lock"
+        if file.is_file() and not file.name.startswith("writer.")
     }
+
+
+def newest_run(path: Path) -> dict[str, Any]:
+    """Return what the newest run of a folder says, as the docs describe it."""
+    run: dict[str, Any] = json.loads(max(path.glob("runs/*.json")).read_bytes())["content"]
+    return run
+
+
+def appended(path: Path) -> Mapping[str, list[dict[str, Any]]]:
+    """Return the files that a sync has appended and no run lists, by log."""
+    pending = path / "open.json"
+    files: dict[str, list[dict[str, Any]]] = (
+        json.loads(pending.read_bytes())["content"]["files"] if pending.exists() else {}
+    )
+    return files
+
+
+def data(path: Path, log: str) -> list[Path]:
+    """Return the files of a log by the newest run, the oldest rows first."""
+    return [path / "data" / f"{file['name']}.parquet" for file in newest_run(path)["files"][log]]
 
 
 def register_on(day: int) -> Watched:
@@ -126,21 +149,30 @@ def some_on(day: int) -> pl.Series:
     return filings_on(1).sample.units.ids()["id"][3 * (day - 1) : 3 * day]
 
 
-def logs_looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the logs that are looked at for newer commits from now on."""
-    looked_at: list[str] = []
+def listings_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the folders of runs that are listed from now on, once for each look for a newer."""
+    listings: list[str] = []
 
-    def refresh(log: Log) -> object:
-        looked_at.append(log.path.name)
-        return whole(log)
+    def listed(path: str | Path = ".") -> list[str]:
+        listings.extend([str(path)] if Path(path).name == "runs" else [])
+        return whole(path)
 
-    whole = Log.refresh
-    monkeypatch.setattr(Log, "refresh", refresh)
-    return looked_at
+    whole = os.listdir
+    monkeypatch.setattr(os, "listdir", listed)
+    return listings
 
 
-def looked_at(mirror: fk.Mirror) -> Log:
-    """Return the log of units as it is committed by now."""
-    log = mirror._folder.logs["units"]
-    log.refresh()
-    return log
+def sealed(path: Path, **changes: Any) -> None:
+    """Change what a run or ``open.json`` says, with the sum that fits."""
+    whole = path.read_bytes()
+    text = json.dumps({**json.loads(whole)["content"], **changes}).encode()
+    sum_of_it = hashlib.sha256(text).hexdigest()
+    path.write_bytes(b'{"sha256": "' + sum_of_it.encode() + b'", "content":\n' + text + b"\n}\n")
+
+
+def windows(path: Path) -> list[tuple[date, date]]:
+    """Return window and start of each completed run."""
+    if not list(path.glob("runs/*.json")):
+        return []
+    points = newest_run(path)["history"]
+    return [tuple(date.fromisoformat(p[k]) for k in ("since", "started")) for p in points]  # type: ignore[misc]

@@ -38,7 +38,6 @@ def test_several_connections_keep_the_order() -> None:
 
 def test_a_mirror_needs_no_request(tmp_path: Path) -> None:
     """Records on disk need no request; an id without one is an error of that id alone."""
-    pytest.importorskip("deltalake")
     mirror = fk.Mirror(tmp_path / "ruz", register=fk.sample(200))
     mirror.sync()
     ids = mirror.units.ids()["id"].to_list()
@@ -51,7 +50,6 @@ def test_a_mirror_needs_no_request(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def with_contents(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror of a few units with all their filings."""
-    pytest.importorskip("deltalake")
     folder = tmp_path_factory.mktemp("contents") / "ruz"
     mirror = fk.Mirror(folder, contents=True, register=fk.sample(8))
     mirror.sync()

@@ -1,0 +1,312 @@
+"""What a sync writes: data files, listed in ``open.json`` first, then all at once by a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from msgspec.structs import replace
+
+from finstat_kit.mirror import versions
+from finstat_kit.mirror.files import (
+    MANY_FILES,
+    File,
+    data_names,
+    deleted,
+    legible,
+    small_groups,
+    small_ones,
+    swept,
+)
+from finstat_kit.mirror.runs import FORMAT, About, Loss, Open, Origin, Point, Run, Walk
+from finstat_kit.mirror.state import LOGS, Folder
+from finstat_kit.mirror.versions import rows_of
+from finstat_kit.protocol import wire
+
+_KEEP_HOURS: Final = 24.0
+_SHOWN_EVERY: Final = 3600.0  # seconds, while records come
+
+
+class Writer:
+    """The writer of a folder, which the caller holds for writing.
+
+    Args:
+        folder: The folder.
+        run: The newest run, None without any.
+        pending: What is appended already, None for nothing.
+        about: What the mirror is of.
+        kept: The collections whose records are kept.
+        only: The units whose contents alone are kept, in the order of `Run.only`; None for all.
+        lost: Files of the run, or appended, that are lost; they are dropped.
+        today: Returns the register's day.
+        clock: Returns seconds.
+
+    Attributes:
+        about: As given.
+        kept: As given.
+        only: The same units, ascending; None for all.
+        walk: The lists under way, or those walked last.
+    """
+
+    walk: Walk
+
+    def __init__(
+        self,
+        folder: Folder,
+        run: Run | None,
+        pending: Open | None,
+        about: About,
+        kept: tuple[str, ...],
+        only: tuple[int, ...] | None,
+        lost: tuple[Loss, ...],
+        today: Callable[[], date],
+        clock: Callable[[], float],
+    ) -> None:
+        self.about, self.kept = about, kept
+        self.only = None if only is None else pl.Series("id", only, dtype=pl.Int64).sort()
+        self._folder, self._run = folder, run
+        self._newest = folder.runs.newest_number()
+        self._today, self._clock = today, clock
+        self._shown = clock()
+        self._walking = False
+        self._stands: dict[str, tuple[tuple[int, int], pl.DataFrame]] = {}
+        self._is_noted = pending is not None
+        self._is_lost = bool(lost)
+        settings = None if run is None else (run.last.contents, run.last.only)
+        self._is_new = settings != (kept, None if only is None else len(only))
+        former = pending or Open(FORMAT, run.last.run if run else 0, about, kept, only, None, {})
+        names = {loss.name for loss in lost}
+        files = {
+            log: tuple(file for file in appended if file.name not in names)
+            for log, appended in former.files.items()
+        }
+        self._open = replace(
+            former, contents=kept, only=only, files=files, lost=(*former.lost, *lost)
+        )
+        self._versions = dict.fromkeys(LOGS, 0)
+        for log in LOGS:
+            points = run.history if run else ()
+            lasts = [point.reached.get(log, 0) for point in points]
+            lasts += [file.last for file in self._open.files.get(log, ())]
+            lasts += [loss.last for loss in self._lost if loss.log == log]
+            self._versions[log] = max(lasts, default=0)
+        self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
+
+    @property
+    def today(self) -> date:
+        """The register's day."""
+        return self._today()
+
+    @property
+    def path(self) -> Path:
+        """The path of the folder."""
+        return self._folder.path
+
+    def begin(self, *, full: bool) -> bool:
+        """Go on with lists that were cut off, or begin anew; return whether it goes on."""
+        walk, run = self._open.walk, self._run
+        self._walking = True
+        if walk is not None and not self._is_lost:
+            if full and not walk.full:  # what it has answered stays, all is listed anew
+                walk = replace(walk, since=self.about.first, full=True)
+            self.walk = walk
+            self._note()
+            return True
+        first = self.about.first
+        if not full and run is not None:
+            with legible(self._folder.path):
+                newest = self.scan("units").select(pl.col(wire.CHANGED).max()).collect().item()
+            days = [run.last.started, self.today, *([] if newest is None else [newest])]
+            first = max(first, min(days) - timedelta(days=1))
+        self.walk = Walk(first, self.today, full, dict(self._versions))
+        # That all is named anew, and what is to be kept, holds however the sync ends.
+        if full or self._is_lost or run is None or self._is_new:
+            self._note()
+        self._is_lost = False
+        return False
+
+    def scan(self, log: str) -> pl.LazyFrame:
+        """Return all rows of a log, also those that no run lists yet."""
+        return self._folder.scan(log, self._listed(log), self._lost)
+
+    def next(self, log: str) -> int:
+        """Return the version of the rows that are appended next to a log."""
+        return self._versions[log] + 1
+
+    def append(self, rows: Mapping[str, pl.DataFrame]) -> None:
+        """Append rows of logs: of all of them or, where the process is killed, of none."""
+        files, replaced = dict(self._open.files), list[File]()
+        for log, frame in rows.items():
+            if not frame.height:
+                continue
+            added = LOGS[log].write(self._folder.path, frame, self._origin(log).text)
+            files[log], merged = self._tidied(log, (*files.get(log, ()), added))
+            replaced += merged
+            self._versions[log] = max(self._versions[log], added.last)
+        if files == self._open.files:
+            return
+        self._open = replace(self._open, files=files)
+        self._note()
+        kept = self._folder.runs.kept_names() if replaced else frozenset()
+        for file in replaced:
+            if file.name not in kept:
+                deleted(self._folder.path / file.path)
+
+    def append_ids(self, name: str, ids: pl.DataFrame, kind: str) -> None:
+        """Append rows that say of ids of a collection that they are listed, named or missing."""
+        self.append({name: rows_of(name, ids, kind, self.next(name), self.today)})
+
+    def standing(self, name: str) -> pl.DataFrame:
+        """Return what the log of a collection says of each id, with the digests of contents."""
+        key = self._versions[name], self._base.get(name, 0)
+        if name not in self._stands or self._stands[name][0] != key:
+            with legible(self._folder.path):
+                stands = versions.standing(self.scan(name), key[1], contents=True)
+            self._stands[name] = key, stands
+        return self._stands[name][1]
+
+    def finish(self) -> None:
+        """Write a run: the lists are done."""
+        self._walking = False
+        # Without changes on the same day nothing is recorded.
+        if self._is_noted or self._run is None or self._run.last.started != self.walk.started:
+            self._commit()
+
+    def show(self) -> None:
+        """Write a run with the records that have come since the last one."""
+        if self._is_noted:
+            self._commit()
+
+    def show_when_due(self) -> None:
+        """Do the same once an hour."""
+        if self._clock() - self._shown >= _SHOWN_EVERY:
+            self.show()
+
+    @property
+    def _lost(self) -> tuple[Loss, ...]:
+        return (*(self._run.lost if self._run else ()), *self._open.lost)
+
+    @property
+    def _base(self) -> Mapping[str, int]:
+        """The last versions before the last full sync, this one included."""
+        walk = self._open.walk
+        if walk is not None and walk.full:
+            return walk.base
+        return {} if self._run is None else self._run.last.base
+
+    def _listed(self, log: str) -> tuple[File, ...]:
+        """Return the files of the next run."""
+        names = {loss.name for loss in self._open.lost}
+        files = self._run.files.get(log, ()) if self._run else ()
+        return (
+            *(file for file in files if file.name not in names), *self._open.files.get(log, ()),
+        )  # fmt: skip
+
+    def _origin(self, log: str) -> Origin:
+        last = None if self._run is None else self._run.last
+        return Origin(FORMAT, log, self.about, self.kept, last)
+
+    def _tidied(self, log: str, files: Sequence[File]) -> tuple[tuple[File, ...], list[File]]:
+        return tidied(self._folder, self._origin(log), files, MANY_FILES)
+
+    def _note(self) -> None:
+        self._open = replace(self._open, walk=self.walk if self._walking else None)
+        self._folder.runs.note(self._open)
+        self._is_noted = True
+
+    def _commit(self) -> None:
+        run, pending, number = self._run, self._open, self._newest + 1
+        files, replaced = dict[str, tuple[File, ...]](), list[File]()
+        for log in LOGS:
+            files[log], merged = self._tidied(log, self._listed(log))
+            replaced += merged
+        point = Point(
+            number, self.today, self.walk.started, self.walk.since, self.kept,
+            None if pending.only is None else len(pending.only), dict(self._versions),
+            dict(self._base),
+        )  # fmt: skip
+        # A day that counted rows of a file that is lost cannot be shown any longer.
+        former = [
+            each for each in (run.history if run else ())
+            if not any(loss.first <= each.reached.get(loss.log, 0) for loss in pending.lost)
+        ]  # fmt: skip
+        self._run = _written(
+            self._folder,
+            Run(
+                FORMAT, number, self.about, (*former, point), files, run.retired if run else {},
+                pending.only or (), self._lost,
+            ),
+            replaced, 0 if run is None else run.number,
+        )  # fmt: skip
+        self._newest = number
+        self._open = replace(pending, after=number, walk=None, files={}, lost=())
+        self._is_noted = self._is_new = False
+        self._shown = self._clock()
+        self._folder.runs.note(None)
+        self._folder.complete()  # `Mirror.today` does not look itself
+        _sweep(self._folder, _KEEP_HOURS)
+
+
+def compact(folder: Folder, keep_hours: float) -> None:
+    """Merge the small files of all logs, and delete those that no reader needs.
+
+    Raises:
+        MirrorError: A file is damaged, or the disk cannot be written.
+    """
+    run, number = folder.look(), folder.runs.newest_number() + 1
+    files, replaced = dict[str, tuple[File, ...]](), list[File]()
+    for log, listed in (run.files if run else {}).items():
+        assert run is not None
+        origin = Origin(FORMAT, log, run.about, run.last.contents, run.last)
+        files[log], merged = tidied(folder, origin, listed, least=2)
+        replaced += merged
+    if run is not None and replaced:
+        _written(folder, replace(run, number=number, files=files), replaced, run.number)
+    _sweep(folder, keep_hours)
+
+
+def tidied(
+    folder: Folder, origin: Origin, files: Sequence[File], least: int
+) -> tuple[tuple[File, ...], list[File]]:
+    """Merge the small files of a log where there are many.
+
+    Returns:
+        All files of the log, and those that were replaced.
+    """
+    listed, replaced = list(files), list[File]()
+    for group in small_groups(files) if small_ones(files) >= least else ():
+        note = replace(origin, replaces=tuple(file.name for file in group)).text
+        merged = LOGS[origin.log].merged(folder.path, group, note)
+        listed[listed.index(group[0])] = merged
+        listed = [file for file in listed if file not in group[1:]]
+        replaced += group
+    return tuple(listed), replaced
+
+
+def _written(folder: Folder, run: Run, replaced: Sequence[File], after: int) -> Run:
+    """Write a run; return it with the files that it retires.
+
+    Args:
+        folder: Of the mirror.
+        run: The run, with the files retired before.
+        replaced: Files that a merge has replaced.
+        after: Number of the run that it was made from.
+    """
+    now = time.time()
+    retired = {file.name: now for file in replaced} | run.retired
+    there = data_names(folder.path) if retired else frozenset()
+    run = replace(
+        run, retired={n: t for n, t in retired.items() if n in there and n not in run.names}
+    )
+    folder.runs.commit(run, after)
+    return run
+
+
+def _sweep(folder: Folder, keep_hours: float) -> None:
+    run = folder.runs.newest()
+    retired = {} if run is None else run.retired
+    swept(folder.path, folder.runs.kept_names(), retired, keep_hours)
