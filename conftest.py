@@ -17,7 +17,6 @@ from xdist.scheduler import LoadScopeScheduling
 # It reads this when it is imported.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    os.environ.setdefault("TOKIO_WORKER_THREADS", "1")
 
 # Workers, kernels and other processes of tests take over what one of them has compiled.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
