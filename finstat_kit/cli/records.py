@@ -203,7 +203,9 @@ def get(
     rows = Rows(kind, output)
     # A bar and rows on the same terminal would write over each other.
     progress = False if output.streams and sys.stdout.isatty() else None
-    records = stream_records(kind, ids, reg._session, max_requests=max_requests, progress=progress)
+    records = stream_records(
+        kind, ids, reg._session, max_requests=max_requests, progress=progress, keep=keep_going
+    )
     unreadable: list[str] = []
     try:
         with contextlib.closing(records):

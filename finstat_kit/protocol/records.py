@@ -46,6 +46,7 @@ Text = str | None
 Day = date | None
 Id = Annotated[int, Meta(ge=0, le=MAX_ID)]
 Whole = Id | None
+Template = Annotated[int, Meta(ge=0, le=2**31 - 1)] | None  # as large as columns of templates hold
 Ids = list[Id] | None
 Truth = bool | None
 # Codes were numbers until some time after 2018; they are kept as their digits.
@@ -97,6 +98,7 @@ _LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
     Last: ("a month YYYY-MM", pl.Date()),
     Id: ("an id", pl.Int64()),
     Whole: ("a whole number from 0 on", pl.Int64()),
+    Template: ("the id of a template", pl.Int64()),
     Truth: ("true or false", pl.Boolean()),
     Code: ("a code", pl.String()),
     Code | None: ("a code", pl.String()),
@@ -240,7 +242,7 @@ class Report(Record, gc=False):
 
     idUctovnejZavierky: Whole = None
     idVyrocnejSpravy: Whole = None
-    idSablony: Whole = None
+    idSablony: Template = None
     mena: Text = None
     kodDanovehoUradu: Text = None
     pristupnostDat: Text = None

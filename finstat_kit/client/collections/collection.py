@@ -183,7 +183,7 @@ class Collection(Checked):
         Args:
             ids: An id, a list or Series of ids, or a frame with a column ``id``.
             errors: ``"keep"`` continues after an id without a record, or with one that breaks the
-                register's format; its row has the id alone.
+                register's format or cannot be had while others can; its row has the id alone.
             max_requests: Maximum number of requests; None is 10,000 for a real host, to prevent
                 an unintended wait of days, and no limit elsewhere.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.

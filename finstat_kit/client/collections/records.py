@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.client.collections.outage import DOUBTFUL, Outcome, settled
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import (
     Either,
@@ -26,7 +27,7 @@ from finstat_kit.errors import (
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Kind, Record
-from finstat_kit.protocol.requests import Query, next_query
+from finstat_kit.protocol.requests import Query, Request, next_query
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
@@ -43,8 +44,6 @@ _WHOLE: Final = {
     "reports": "every report, one request each{rate}: some 10 million, about 24 days",
     "annual_reports": "every annual report, one request each{rate}: perhaps a million, days",
 }
-R = TypeVar("R", bound=Record)
-Fetched = tuple[int, Record | NotFound | ProtocolError]
 
 
 def get_records(
@@ -73,13 +72,15 @@ def get_records(
 
 
 def outcomes(
-    kind: Kind[R],
+    kind: Kind[Record],
     ids: Sequence[int],
     session: Session,
     stop: threading.Event | None = None,
     kept: frozenset[int] | None = None,
     max_requests: int | None = None,
-) -> Generator[tuple[int, R | NotFound | ProtocolError], None, None]:
+    *,
+    keep: bool = False,
+) -> Generator[Outcome, None, None]:
     """Yield each id, in their order, with its record or the error of that record alone.
 
     Args:
@@ -89,6 +90,8 @@ def outcomes(
         stop: Ends the work when it is set.
         kept: Ids whose records are taken from the file; None determines them.
         max_requests: Maximum number of requests for the others, if *kept* is determined here.
+        keep: Whether a record that the register fails to send, or a proxy before it, is taken for
+            a fault of that record as long as the register is not down; see `settled`.
 
     Raises:
         UsageError: More requests than *max_requests*, before the first record.
@@ -99,17 +102,19 @@ def outcomes(
     if usable is None:
         usable = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
 
-    def fetch(id_: int, stop: threading.Event) -> R | NotFound | ProtocolError:
+    def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         if stop.is_set():
             raise Stopped  # without another request
-        request = requests.record(kind, id_)
+        request: Request[Record] = requests.record(kind, id_)
         exchange = session.exchange
         try:
             return exchange.kept(request, stop) if id_ in usable else exchange.get(request, stop)
-        except (NotFound, ProtocolError) as error:
+        except faults as error:
             return error
 
-    yield from in_order(ids, fetch, session.connections, stop)
+    faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError, *(DOUBTFUL if keep else ()))
+    fetched = in_order(ids, fetch, session.connections, stop)
+    yield from settled(fetched, session, kind, ids) if keep else fetched
 
 
 def fetch_records(
@@ -136,7 +141,7 @@ def fetch_records(
         done = f"interrupted after {number:,} of {len(ids):,} records"
         return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
-    fetched = outcomes(kind, ids, session, stop, kept, max_requests)
+    fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
     try:
         with holding(so_far, text), closing(fetched):
             for id_, record in fetched:
@@ -197,10 +202,11 @@ def stream_records(
     *,
     max_requests: int | None,
     progress: bool | None,
-) -> Generator[Fetched, None, None]:
+    keep: bool,
+) -> Generator[Outcome, None, None]:
     """Yield each id, in the order given, with its record or the error of that record alone.
 
-    An id that repeats is fetched once.
+    An id that repeats is fetched once. What *keep* means: see `outcomes`.
 
     Raises:
         UsageError: More requests than *max_requests*, before the first one.
@@ -208,7 +214,7 @@ def stream_records(
     """
     unique = ids.unique(maintain_order=True)
     refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    return _streamed(kind, ids, unique, session, max_requests, progress)
+    return _streamed(kind, ids, unique, session, max_requests, progress, keep=keep)
 
 
 def _streamed(
@@ -218,11 +224,14 @@ def _streamed(
     session: Session,
     max_requests: int | None,
     progress: bool | None,
-) -> Generator[Fetched, None, None]:
+    *,
+    keep: bool,
+) -> Generator[Outcome, None, None]:
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
-    repeated: dict[int, Record | NotFound | ProtocolError] = {}
+    repeated: dict[int, Record | RegisterError] = {}
     if session.copy is None:
-        fetched = outcomes(kind, unique.to_list(), session, max_requests=max_requests)
+        wanted = unique.to_list()
+        fetched = outcomes(kind, wanted, session, max_requests=max_requests, keep=keep)
     else:
         fetched = _copied(kind, unique, session.copy)
     with (
@@ -240,7 +249,7 @@ def _streamed(
             yield id_, record
 
 
-def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Fetched, None, None]:
+def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Outcome, None, None]:
     name = next(name for name, known in KINDS.items() if known is kind)
     held = copy.records(name, ids).with_columns(held=True).collect()
     rows = ids.alias("id").to_frame().join(held, on="id", how="left", maintain_order="left")
@@ -266,7 +275,7 @@ def refuse_long_work(
     most = most_requests(session, max_requests)
     if requests <= most:
         return
-    took = "" if session.rate is None else f", about {_duration(requests / session.rate)}"
+    took = "" if session.rate is None else f", about {duration(requests / session.rate)}"
     beyond = "" if at_most in (None, requests) else f" (at most {at_most:,})"
     cure = (
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
@@ -304,7 +313,9 @@ def refuse_the_whole(name: str, session: Session, most: int) -> None:
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return about how long something takes, in words."""
+    """Return about how long something takes, in words."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

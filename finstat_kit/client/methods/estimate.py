@@ -171,7 +171,7 @@ def _fetched(
     return result()
 
 
-def _drawn(record: Record | NotFound | ProtocolError, by: str) -> _Drawn:
+def _drawn(record: Record | Exception, by: str) -> _Drawn:
     if isinstance(record, NotFound):
         return None, None, NO_RECORD
     if isinstance(record, ProtocolError):
