@@ -86,6 +86,7 @@ class Exchange:
     Attributes:
         base_url: Of the register.
         cache: The file that keeps good replies; None for none.
+        end: No request is sent or waited for after this time on the clock.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Exchange:
         tries: int,
     ) -> None:
         self.cache: CacheFile | None = None
+        self.end = math.inf
         self.base_url = base_url
         self._transport = transport
         self._rate = rate
@@ -174,8 +176,10 @@ class Exchange:
 
         Raises:
             RegisterError: The last failure, with address and number of attempts.
-            Stopped: *stop* was set meanwhile.
+            Stopped: *stop* was set meanwhile, or `end` has passed.
         """
+        if self.end < math.inf:
+            stop = Stop(stop, clock=self._timing.clock, end=self.end)
         target = request.target
         url = self.base_url + target
         started, attempt = math.inf, 0
