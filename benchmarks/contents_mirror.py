@@ -165,7 +165,9 @@ def begun(folder: Path, invented: str, contents: tuple[str, ...] = ()) -> Writer
     """Begin the first run of an invented mirror."""
     mirror = Folder(folder)
     about = About("sample:", invented, date(2000, 1, 1))
-    writer = Writer(mirror, None, None, about, contents, None, (), lambda: _DAY, time.monotonic)
+    writer = Writer(
+        mirror, None, None, about, contents, None, (), None, lambda: _DAY, time.monotonic
+    )
     writer.begin(full=True)
     return writer
 

@@ -211,7 +211,7 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     if len(damaged):
         raise MirrorError(
             f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
-            "fetches them again"
+            "fetches all reports again"
         )
     return records.with_columns(rebuilt).drop(LENGTHS, TEXTS)
 

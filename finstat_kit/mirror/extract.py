@@ -77,7 +77,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
                 files[name] = (LOGS[name].write(small, rows, origin.text),)
         point = Point(
             1, state.point.day, state.point.started, state.point.since, kept, None,
-            dict.fromkeys(files, _OWN), {},
+            dict.fromkeys(files, _OWN), {}, 1,
         )  # fmt: skip
         Runs(small).commit(Run(FORMAT, 1, about, (point,), files), after=0)
         (small / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")

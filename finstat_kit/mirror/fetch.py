@@ -9,6 +9,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import timedelta
 from time import monotonic
 from typing import Final, TypeVar
 
@@ -16,21 +17,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from finstat_kit.client.collections.outage import DOUBTFUL, settled
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
     NotFound,
-    NotHeld,
     ProtocolError,
     RegisterError,
     RegisterUnavailable,
-    TransportError,
 )
-from finstat_kit.mirror.cells import STORED, split
+from finstat_kit.mirror.cells import STORED, joined, split
 from finstat_kit.mirror.files import legible
-from finstat_kit.mirror.state import TEMPLATES, body_of, lacking_of
+from finstat_kit.mirror.state import TEMPLATES, lacking_of
 from finstat_kit.mirror.versions import (
-    LISTED,
     NAMED,
     OWNED,
     RECORD,
@@ -41,6 +40,7 @@ from finstat_kit.mirror.versions import (
     answers_of,
     digests,
     ids_named,
+    newest,
     of_ids,
     places_in,
     rows_of,
@@ -52,14 +52,13 @@ from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Request
+from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 BATCH_OF_CONTENTS: Final = 2_000  # records per commit: a report is of 10 kB
+_VALID: Final = timedelta(days=30)  # for which a template is not requested again
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
-_OUTAGE: Final = 3  # records in a row that cannot be had: it is not the records' fault
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
-# A served mirror may lack one record, or still be filled.
-_DOUBTFUL: Final = (RegisterUnavailable, TransportError, NotHeld)
 
 Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 
@@ -78,6 +77,17 @@ class Budget:
         self._exchange = register._session.exchange
         self._end = math.inf if seconds is None else self._exchange.clock() + seconds
 
+    @contextlib.contextmanager
+    def holds(self) -> Iterator[None]:
+        """Cut requests to the time that is left; what is over ends the block without an error."""
+        before, self._exchange.end = self._exchange.end, self._end
+        try:
+            yield
+        except (OutOfTimeError, Stopped):
+            pass
+        finally:
+            self._exchange.end = before
+
     def check(self) -> None:
         """Raise OutOfTimeError when the time is over; between two batches."""
         if self._exchange.clock() >= self._end:
@@ -85,13 +95,22 @@ class Budget:
 
 
 class Fetcher:
-    """Fetches the records of one kind."""
+    """Fetches the records of one kind.
 
-    def __init__(self, register: Register, kind: Kind[Record], budget: Budget) -> None:
+    Args:
+        register: The register.
+        kind: Of the records.
+        budget: The time it may take.
+        readable: The id of a record that was read before, if there is one.
+    """
+
+    def __init__(
+        self, register: Register, kind: Kind[Record], budget: Budget, readable: int | None
+    ) -> None:
         self._register = register
         self._kind = kind
         self._budget = budget
-        self._doubtful: dict[int, str] = {}  # could not be had, for a reason yet unknown
+        self._readable = readable
 
     def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
@@ -116,38 +135,40 @@ class Fetcher:
             commit: Called once, with what was fetched.
             moves: Whether failures may be an outage; records that failed before, and fail again,
                 do not indicate one.
+
+        Raises:
+            RegisterError: The register is down.
+            Stopped: The budget is spent.
         """
-        fetched: list[Fetched] = []
+        session, fetched = self._register._session, list[Fetched]()
 
         def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
             try:
-                request = requests.record(self._kind, id_)
-                return self._register._session.exchange.get(request, stop)
-            except (*_ITS_FAULT, *_DOUBTFUL) as error:
+                return session.exchange.get(requests.record(self._kind, id_), stop)
+            except (*_ITS_FAULT, *DOUBTFUL) as error:
                 return error
 
+        outcomes = in_order(ids, fetch, self._register.connections)
+        if moves:
+            outcomes = settled(outcomes, session, self._kind, ids, self._readable)
         try:
-            for id_, record in in_order(ids, fetch, self._register.connections):
+            for id_, record in outcomes:
                 advance(1)
                 if isinstance(record, RegisterUnavailable) and record.blocked:
                     raise record
-                if moves and isinstance(record, _DOUBTFUL):
-                    self._doubtful[id_] = record.message
-                    if len(self._doubtful) == _OUTAGE:
-                        raise record
-                    continue
-                fetched += self.given_up()
-                fetched.append(
-                    (id_, record.message if isinstance(record, RegisterError) else record)
-                )
+                if isinstance(record, RegisterError):
+                    fetched.append((id_, record.message))
+                else:
+                    fetched.append((id_, record))
+                    self._readable = id_
         finally:
             commit(fetched)
 
-    def given_up(self) -> list[Fetched]:
-        """Return the records that could not be had, now that another could."""
-        fetched: list[Fetched] = list(self._doubtful.items())
-        self._doubtful.clear()
-        return fetched
+
+def readable_in(stands: pl.DataFrame) -> int | None:
+    """Return the id of a record that was read last, None where none was; see `standing`."""
+    ids = stands.filter("listed", "readable")["id"]
+    return None if ids.is_empty() else int(ids[0])
 
 
 def sliced(ids: Ids, size: int) -> Iterator[Ids]:
@@ -156,61 +177,65 @@ def sliced(ids: Ids, size: int) -> Iterator[Ids]:
 
 
 class Templates:
-    """The templates of kept reports, each requested at most once per sync, and parsed if needed."""
+    """The templates of kept reports, each requested at most once per sync, and parsed if needed.
 
-    def __init__(self, register: Register, writer: Writer) -> None:
+    Args:
+        register: The register.
+        writer: Of the run.
+        anew: Whether those that are kept are requested again, however old they are.
+    """
+
+    def __init__(self, register: Register, writer: Writer, *, anew: bool) -> None:
         self._register = register
         self._writer = writer
-        self._kept: set[int] = set()
+        self._anew = anew
+        self._bodies: dict[int, str] = {}
         self._forms: dict[int, Form | None] = {}
+        self._requested: set[int] = set()
         self._refused: dict[int, str] = {}  # not to be had in this sync, and why
 
-    def split(self, reports: pl.DataFrame, version: int) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return records of reports, and their cells; see `cells.split`.
-
-        A report of a template that the register does not know is stored again once it does.
-        """
-        records, cells = split(reports, version, self._form)
-        unknown = [template for template, form in self._forms.items() if form is None]
-        without_form = pl.when(pl.col("idSablony").is_in(unknown)).then(pl.lit(value=False))
-        return records.with_columns(placed=without_form), cells
-
     def complete(self) -> None:
-        """Fetch the templates that kept reports lack, and name these reports anew."""
+        """Fetch the templates that kept reports lack, and those that the register may have changed.
+
+        The cells of reports whose template was not known, or has other tables now, are placed anew.
+        """
         writer, is_record = self._writer, pl.col("kind") == RECORD
         with legible(writer.path):
-            self._kept = set(writer.scan("templates").select("id").collect()["id"])
+            kept = newest(writer.scan("templates").collect())
             reports = writer.scan("reports").filter(is_record)
-            used = reports.select(pl.col("idSablony").unique().drop_nulls().sort()).collect()
-        absent = [template for template in used["idSablony"] if template not in self._kept]
-        self.fetch(absent)
-        fetched = [template for template in absent if template in self._kept]
-        if not fetched:
-            return
-        with legible(writer.path):
-            of_these = writer.scan("reports").filter(is_record, pl.col("idSablony").is_in(fetched))
-            ids = of_these.select("id").unique().sort("id").collect()
-        writer.append_ids("reports", ids, LISTED)
+            used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
+        self._bodies = dict(kept.select("id", "body").rows())
+        is_old = pl.lit(self._anew) | (pl.col("seen") <= writer.today - _VALID)
+        due = {*used} - self._bodies.keys() | {*used} & {*kept.filter(is_old)["id"]}
+        before = {template: self._layout(template) for template in due}
+        self.fetch(due)
+        moved = [t for t in due if self._layout(t) not in (None, before[t])]
+        unplaced = [t for t in moved if before[t] is None]
+        if unplaced:  # but for those whose template alone was lost
+            with legible(writer.path):
+                of_these = pl.col("template").is_in(unplaced) & pl.col("row").is_not_null()
+                cells = writer.scan("cells").filter(of_these)
+                placed = cells.select(pl.col("template").unique()).collect()["template"]
+            moved = [template for template in moved if template not in placed]
+        if moved:
+            self._place_anew(moved)
 
-    def fetch(self, used: Iterable[int]) -> None:
-        """Fetch the templates that are not kept."""
+    def fetch(self, templates: Iterable[int]) -> None:
+        """Request templates, each once."""
         bodies: dict[int, str] = {}
-        known = self._kept | self._forms.keys() | self._refused.keys()
-        for template in sorted(set(used) - known):
+        for template in sorted(set(templates) - self._requested):
+            self._requested.add(template)
             try:
                 exchange = self._register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
-            except NotFound:
-                self._forms[template] = None  # for this sync; the next one requests it again
             except RegisterError as error:
-                self._refused[template] = error.message
-        rows = {
-            "version": self._writer.next("templates"),
-            "id": list(bodies),
-            "body": list(bodies.values()),
-        }
-        self._writer.append({"templates": pl.DataFrame(rows, schema=TEMPLATES)})
-        self._kept |= bodies.keys()
+                if template not in self._bodies and not isinstance(error, NotFound):
+                    self._refused[template] = error.message
+        rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
+            version=pl.lit(self._writer.next("templates")), seen=pl.lit(self._writer.today)
+        )
+        self._writer.append({"templates": rows.select(TEMPLATES.names()).cast(TEMPLATES)})
+        self._bodies |= bodies
 
     def with_form(self, reports: list[Fetched]) -> list[Fetched]:
         """Fetch the templates of reports; those whose template is not to be had are unreadable.
@@ -218,20 +243,43 @@ class Templates:
         Cells are written once, each with its place in the template.
         """
         template_of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
-        self.fetch(set(template_of.values()) - {0})
+        self.fetch(set(template_of.values()) - {0} - self._bodies.keys())
         refusals: dict[int, Record | str] = {
             template: f"template {template}: {reason}" for template, reason in self._refused.items()
         }
         return [(id_, refusals.get(template_of[id_], record)) for id_, record in reports]
 
-    def _form(self, template: int) -> Form | None:
-        if template not in self._forms and template in self._kept:
-            with legible(self._writer.path):
-                body = body_of(self._writer.scan("templates"), template)
+    def form(self, template: int) -> Form | None:
+        """Return the form by which cells are read, None where the register has none."""
+        if form := forms.shipped(template):
+            return form
+        if template not in self._forms:
+            body = self._bodies.get(template)
             self._forms[template] = (
                 None if body is None else forms.parse_template(body.encode(), template)
             )
-        return self._forms.get(template)
+        return self._forms[template]
+
+    def _layout(self, template: int) -> list[tuple[int, int]] | None:
+        """Return the columns and cells of each table of a template, by which cells are placed."""
+        form = self.form(template)
+        return None if form is None else [(len(t.columns), t.cells) for t in form.tables]
+
+    def _place_anew(self, templates: list[int]) -> None:
+        """Write the held reports of some templates again, as new versions with the same content."""
+        writer = self._writer
+        held = writer.standing("reports").select("id", version="same_as").drop_nulls()
+        with legible(writer.path):
+            of_these = pl.col("idSablony").is_in(templates)
+            reports = writer.scan("reports").filter(of_these, kind=RECORD)
+            rows = reports.join(held.lazy(), on=["id", "version"], how="semi").collect()
+        for batch in rows.sort("id").iter_slices(BATCH_OF_CONTENTS):
+            with legible(writer.path):
+                own = writer.scan("cells").filter(of_ids("report_id", batch["id"])).collect()
+            version = writer.next("reports")
+            _, cells = split(joined(batch, own), version, self.form)
+            again = batch.with_columns(version=pl.lit(version, pl.Int64))
+            writer.append({"cells": cells, "reports": again})
 
 
 def _with_body(template: int) -> Request[tuple[str, Form]]:
@@ -268,8 +316,8 @@ def commit_answers(
     records = KINDS[name].frame([record for _, record in fetched if not isinstance(record, str)])
     version, cells = writer.next(name), pl.DataFrame(schema=STORED)
     if templates is not None and name == "reports":
-        records, cells = templates.split(records, version)
-    answers = answers_of(records).drop("placed", strict=False)
+        records, cells = split(records, version, templates.form)
+    answers = answers_of(records)
     schema = {"id": pl.Int64, "problem": pl.String}
     unread = pl.DataFrame(problems, schema=schema, orient="row")
     unread = unread.with_columns(digests(unread["problem"]))
@@ -332,7 +380,8 @@ class Contents:
         self._writer = writer
         self._templates = templates
         self._progress = progress
-        self._fetchers = {n: Fetcher(register, KINDS[n], budget) for n in writer.kept}
+        self._budget = budget
+        self._fetchers: dict[str, Fetcher] = {}
         self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
         self._requests = dict.fromkeys(writer.kept, 0)
         self._seconds = dict.fromkeys(writer.kept, 0.0)
@@ -372,8 +421,11 @@ class Contents:
 
     def _look(self, name: str) -> None:
         """Note what is lacking of a collection."""
-        self._stands[name] = self._writer.standing(name)
-        lacking = lacking_of(self._stands[name])
+        self._stands[name] = stands = self._writer.standing(name)
+        self._fetchers[name] = Fetcher(
+            self._register, KINDS[name], self._budget, readable_in(stands)
+        )
+        lacking = lacking_of(stands)
         only = self._writer.only
         if only is not None and name != "reports":  # their statements will name these
             own = self._ids_in(["units"], OWNED[name], of_ids("id", only))
@@ -395,8 +447,6 @@ class Contents:
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
                 self._fill("reports", self._among("reports", named), advance)
-        with self._measured(name):
-            commit(fetcher.given_up())
 
     @contextlib.contextmanager
     def _measured(self, name: str) -> Iterator[None]:

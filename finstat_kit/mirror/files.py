@@ -12,7 +12,7 @@ import io
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -26,7 +26,7 @@ from polars.io.plugins import register_io_source
 from finstat_kit.errors import MirrorError, RegisterError
 from finstat_kit.protocol.untrusted import shown
 
-CURE: Final = "sync(full=True) drops it and fetches what it held again"
+CURE: Final = "the next sync() fetches what it held again"
 MANY_FILES: Final = 64
 DATA: Final = "data"
 _FEW_ROWS: Final = 16_384  # in a row group: records of ids are read one by one, all over the files
@@ -135,9 +135,10 @@ class Layout:
             # A merge that is repeated gives the same bytes; what stands there may be damaged.
             if digest_or_none(target) != name:
                 write_whole(target, content)
-            return self._described(name, content)
+            return self.described(name, content)
 
-    def _described(self, name: str, content: bytes) -> File:
+    def described(self, name: str, content: bytes) -> File:
+        """Return what is said of a file: its name, which is the SHA-256 of its bytes, and these."""
         rows, version = pl.scan_parquet(content), pl.col("version")
         said: list[pl.Expr] = [
             pl.len().alias("rows"), version.min().alias("first"), version.max().alias("last"),
@@ -150,14 +151,8 @@ class Layout:
         return File(name, row[0], len(content), row[1], row[2], row[3::2], row[4::2])
 
     def merged(self, folder: Path, files: Sequence[File], note: str) -> File:
-        """Write one file with the rows of some, which stay; see `write`.
-
-        Raises:
-            MirrorError: One is damaged, or the disk cannot be written.
-        """
-        paths = [str(folder / file.path) for file in files]
-        verify(paths, {})  # damaged rows must not get a new name
-        rows = self.scan(paths)
+        """Write one file with the rows of some, which are whole and stay; see `write`."""
+        rows = self.scan([str(folder / file.path) for file in files])
         return self.write(folder, self._sorted(rows) if self.order else rows, note)
 
     def _sorted(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -231,16 +226,23 @@ def swept(folder: Path, kept: frozenset[str], retired: dict[str, float], keep_ho
                     deleted(Path(entry.path))
 
 
-def write_whole(target: Path, content: bytes) -> None:
-    """Write a file: whole, or not at all."""
+def write_whole(target: Path, content: bytes, *, lasting: bool = True) -> None:
+    """Write a file: whole, or not at all.
+
+    Args:
+        target: Its path.
+        content: What it holds.
+        lasting: Whether it must outlast the loss of power.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.parent / "draft"
+    draft = target.with_name("draft" if target.suffix == ".parquet" else f"{target.name}.draft")
     with draft.open("wb") as opened:
         opened.write(content)
         opened.flush()
-        os.fsync(opened.fileno())
+        if lasting:
+            os.fsync(opened.fileno())
     _tried(lambda: draft.replace(target))
-    if hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
+    if lasting and hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -264,35 +266,6 @@ def _tried(change: Callable[[], object]) -> None:
             time.sleep(0.004 * 2**number)
         else:
             return
-
-
-def verify(paths: Iterable[str], known: dict[str, Stamp]) -> None:
-    """See that files are as their names say; a verified one is not read again until it changes.
-
-    Args:
-        paths: Of the files.
-        known: The stamps of verified files, which is added to.
-
-    Raises:
-        LostError: One does not exist.
-        MirrorError: One is damaged, or cannot be read.
-    """
-    see_own_process()
-    for path in paths:
-        current_stamp = stamp(path)
-        if current_stamp is None:
-            raise LostError(f"{path} is lost; {CURE}")
-        if known.get(path) == current_stamp:
-            continue
-        try:
-            whole = digest(path) == Path(path).stem
-        except OSError as error:
-            if not is_refusal(error):
-                raise LostError(f"{path} is lost; {CURE}") from error
-            raise unreadable(path, error) from error
-        if not whole:
-            raise MirrorError(f"{path} is not as it was written; {CURE}")
-        known[path] = current_stamp
 
 
 def see_own_process() -> None:

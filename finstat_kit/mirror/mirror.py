@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
-from finstat_kit.mirror.files import CURE, digest, is_refusal, legible, unreadable
+from finstat_kit.mirror.files import legible
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, steady
 from finstat_kit.mirror.sync import Sync, check_only
@@ -137,15 +137,17 @@ class Mirror(LocalRegister):
         records of the units among them, over the register's connections at its rate. Each batch is
         committed. After an interruption the next sync resumes at the same place and then fetches
         the changes made meanwhile. An unreadable record is requested again in the next syncs and
-        does not delay others.
+        does not delay others. A file that is lost or damaged is named by a warning, and what no
+        other file answers is requested again.
 
         From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
 
         Args:
-            full: Fetch everything again, and mark ids missing from the register's lists. Kept
-                statements and reports count as not held until they are fetched again.
+            full: Fetch everything again, templates too, and mark ids missing from the register's
+                lists. Kept statements and reports count as not held until they are fetched again.
             max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
-            budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; the next
+            budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; a request
+                under way, of other code with the same register too, ends with it, and the next
                 sync resumes. None is no limit.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
@@ -319,6 +321,7 @@ class Mirror(LocalRegister):
 
         Raises:
             MirrorError: No sync is complete yet.
+            UsageError: Versions of units that were seen then are lost.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -333,7 +336,18 @@ class Mirror(LocalRegister):
         """
         day = wire.BEGINNING if since is None else arguments.day("since", since)
         state = self._state()
-        after = state.run.history[0].reached.get("units", 0)
+        first = state.run.history[0]
+        for loss in state.run.lost:
+            if loss.log == "units":
+                first = next(point for point in state.run.history if point.run == loss.run)
+                if day <= first.day:
+                    raise UsageError(
+                        f": versions of units were lost, and made good on {first.day}",
+                        argument="since",
+                        value=None if since is None else str(day),
+                        cure=f"give {str(first.day + timedelta(days=1))!r} or a later day",
+                    )
+        after = first.reached.get("units", 0)
         with legible(self.path):
             return changes_in(state.scan("units"), day, after)
 
@@ -484,12 +498,11 @@ def _verified(folder: Folder) -> pl.DataFrame:
             raise
         rows.append(("runs", 1, 1, str(error)))
     for file in files:
-        path, meaning = folder.path / file.path, ""
+        meaning = ""
         try:
-            if digest(path) != file.name:
-                meaning = f"it is not as it was written; {CURE}"
-        except OSError as error:
-            refused = is_refusal(error)
-            meaning = str(unreadable(path, error)) if refused else f"it is lost; {CURE}"
+            folder.checks.paths([file], note=False, anew=True)
+        except MirrorError as error:
+            meaning = str(error)
         rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
+    folder.checks.paths([])  # writes down what was checked
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from finstat_kit.errors import MirrorError, UsageError, warn
 from finstat_kit.mirror.files import (
@@ -86,6 +87,8 @@ class Point(msgspec.Struct, frozen=True):
         only: Number of the units whose contents alone are kept; None for all.
         reached: Up to which version each log counts.
         base: The last versions before the last full sync, which named every id anew.
+        walk: Number of the run in which the lists of its sync were done.
+        gap: The first day that earlier runs, which are lost, may have changed; None for none.
     """
 
     run: int
@@ -96,15 +99,28 @@ class Point(msgspec.Struct, frozen=True):
     only: int | None
     reached: dict[str, int]
     base: dict[str, int]
+    walk: int
+    gap: date | None = None
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """A file that was lost, and dropped: its log, and the versions that were in it."""
+    """A file that was lost, and dropped.
+
+    Attributes:
+        log: Its log.
+        name: Its name; empty where runs are lost too, and only its versions are known.
+        first: The least version that was in it.
+        last: The greatest.
+        rows: Their number, 0 where it is not known.
+        run: Number of the run that made it good, as far as that is possible; None until then.
+    """
 
     log: str
     name: str
     first: int
     last: int
+    rows: int = 0
+    run: int | None = None
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -144,7 +160,8 @@ class Run(msgspec.Struct, frozen=True):
         """Return what counted on a day, None is now.
 
         Raises:
-            UsageError: No run was written by then, or a later one may change that day.
+            UsageError: No run was written by then, a later one may change that day, or what
+                counted on it is lost.
         """
         if day is None:
             return self.last
@@ -156,16 +173,35 @@ class Run(msgspec.Struct, frozen=True):
                 value=str(day),
                 cure=f"give {str(self.last.day)!r}, or sync first",
             )
-        by_then = [point for point in self.history if point.day <= day]
-        if not by_then:
-            lost = ", or files of it were lost" if self.lost else ""
+        at = sum(point.day <= day for point in self.history)
+        if not at:
+            first = self.history[0]
+            known = "" if first.walk == 1 else ", as far as it is known"
             raise UsageError(
-                f": the first sync of this mirror was completed on {self.history[0].day}{lost}",
+                f": the first sync of this mirror was completed on {first.day}{known}",
                 argument="as_of",
                 value=str(day),
                 cure="give that day or a later one",
             )
-        return by_then[-1]
+        point, later = self.history[at - 1], self.history[at:]
+        gap = later[0].gap if later else None
+        if self.loss("units", point) or (gap is not None and day >= gap):
+            whole = [each.day for each in later if not self.loss("units", each)]
+            raise UsageError(
+                ": files of the mirror that this day needs were lost",
+                argument="as_of",
+                value=str(day),
+                cure=f"give {str(whole[0])!r} or a later day",
+            )
+        return point
+
+    def loss(self, log: str, point: Point) -> Loss | None:
+        """Return a loss of a log that a point of the history needs, None without any."""
+        for loss in self.lost:
+            is_before = loss.run is None or point.run < loss.run
+            if loss.log == log and is_before and loss.first <= point.reached.get(log, 0):
+                return loss
+        return None
 
 
 class Walk(msgspec.Struct, frozen=True):
@@ -216,7 +252,9 @@ class Origin(msgspec.Struct, frozen=True):
         log: Its log.
         about: What the mirror is of.
         contents: The collections whose records are kept.
+        only: The units whose contents alone are kept, None for all.
         last: The last point of the history when it was written.
+        walk: The lists that were under way then, or were walked last.
         replaces: Names of the files that it was merged from.
     """
 
@@ -224,7 +262,9 @@ class Origin(msgspec.Struct, frozen=True):
     log: str
     about: About
     contents: tuple[str, ...]
+    only: tuple[int, ...] | None = None
     last: Point | None = None
+    walk: Walk | None = None
     replaces: tuple[str, ...] = ()
 
     @property
@@ -237,10 +277,20 @@ class _Formatted(msgspec.Struct):
     format: int
 
 
-class _Writer(msgspec.Struct):
-    """Who writes, or wrote last, and the number of the newest run."""
+class Writer(msgspec.Struct, frozen=True):
+    """Who writes, or wrote last.
+
+    Attributes:
+        run: Number of the newest run.
+        point: Number of the run of its last point.
+        day: The day of that.
+        process: Number of the process.
+        machine: Its machine.
+    """
 
     run: int = 0
+    point: int = 0
+    day: date | None = None
     process: int | None = None
     machine: str | None = None
 
@@ -256,7 +306,7 @@ class Runs:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._read: tuple[int, Stamp | None, Run] | None = None
 
     def newest(self) -> Run | None:
@@ -280,12 +330,12 @@ class Runs:
                 continue  # written meanwhile
             if run is None:
                 raise MirrorError(
-                    f"the runs of the mirror at {self._path} are lost: {faults[0]}; "
-                    "sync(full=True) copies the register anew"
+                    f"the runs of the mirror at {self.path} are lost: {faults[0]}; the next "
+                    "sync() restores the newest one from the data files"
                 )
             if faults:
                 warn(
-                    f"{faults[0]}: the mirror at {self._path} is read as of run {run.number}, the "
+                    f"{faults[0]}: the mirror at {self.path} is read as of run {run.number}, the "
                     "one before; the next sync() goes on from it"
                 )
             self._read = (*key, run)
@@ -305,36 +355,39 @@ class Runs:
         return (
             bool(self._numbers())
             or self.writer().run > 0
-            or stamp(self._path / _OPEN) is not None
+            or stamp(self.path / _OPEN) is not None
             or bool(self._former())
-            or next(iter((self._path / DATA).glob("*.parquet")), None) is not None
+            or next(iter((self.path / DATA).glob("*.parquet")), None) is not None
         )
 
-    def origin(self) -> Origin | None:
-        """Return what the newest data file says of the mirror, None without any that can be read.
+    def origins(self) -> list[tuple[Path, Origin]]:
+        """Return the data files with what each says of itself, the one written last first.
 
         Raises:
-            UnreadableError: It is of another format.
+            UnreadableError: One is of another format.
         """
-        files = [(stamp(file), file) for file in (self._path / DATA).glob("*.parquet")]
-        for _, file in sorted(files, key=lambda pair: pair[0] or (0, 0, 0), reverse=True):
+        files = list((self.path / DATA).glob("*.parquet"))
+        origins = []
+        for file in sorted(files, key=lambda file: stamp(file) or (0, 0, 0), reverse=True):
             text = note_of(file)
             with contextlib.suppress(msgspec.MsgspecError):
                 if text is not None and _see_format(file, text.encode()):
-                    return msgspec.json.decode(text, type=Origin)
-        return None
+                    origins.append((file, msgspec.json.decode(text, type=Origin)))
+        return origins
 
-    def writer(self) -> _Writer:
+    def writer(self) -> Writer:
         """Return who writes, or wrote last, as far as it is known."""
         with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
-            return msgspec.json.decode((self._path / _WRITER).read_bytes(), type=_Writer)
-        return _Writer()
+            return msgspec.json.decode((self.path / _WRITER).read_bytes(), type=Writer)
+        return Writer()
 
-    def note_writer(self, number: int | None = None) -> None:
-        """Write down that this process writes, and the number of the newest run."""
-        noted = self.writer().run if number is None else number
-        mine = _Writer(noted, os.getpid(), socket.gethostname())
-        write_whole(self._path / _WRITER, msgspec.json.encode(mine) + b"\n")
+    def note_writer(self, run: Run | None = None) -> None:
+        """Write down that this process writes, and which run is the newest."""
+        noted = self.writer()
+        if run is not None:
+            noted = Writer(run.number, run.last.run, run.last.day)
+        mine = replace(noted, process=os.getpid(), machine=socket.gethostname())
+        write_whole(self.path / _WRITER, msgspec.json.encode(mine) + b"\n")
 
     def commit(self, run: Run, after: int) -> None:
         """Write a run: from now on it is the newest.
@@ -346,16 +399,16 @@ class Runs:
         Raises:
             MirrorError: Another process has written a run, or the disk cannot be written.
         """
-        with failures_named(self._path):
+        with failures_named(self.path):
             newest = self.newest_number()
             if newest != run.number - 1:
                 raise MirrorError(
-                    f"another process has written run {newest} of the mirror at {self._path} "
+                    f"another process has written run {newest} of the mirror at {self.path} "
                     "meanwhile, and its lock was not seen by this one; sync again, from one "
                     "machine at a time"
                 )
             write_whole(self._file(run.number), _sealed(run))
-            self.note_writer(run.number)
+            self.note_writer(run)
             for number in self._numbers():
                 if number not in (run.number, after):
                     with contextlib.suppress(OSError):
@@ -372,26 +425,22 @@ class Runs:
             with contextlib.suppress(MirrorError, FileNotFoundError):
                 run = _opened(self._file(number), Run)
                 names = (names - run.retired.keys()) | run.names
-        if (pending := self.open()) is not None:
-            names |= {file.name for files in pending.files.values() for file in files}
+        with contextlib.suppress(MirrorError):
+            pending = self.open()
+            listed = pending.files if pending else {}
+            names |= {file.name for files in listed.values() for file in files}
         return frozenset(names)
 
     def open(self) -> Open | None:
         """Return what a sync has appended, and no run lists; None for nothing.
 
-        What is damaged is nothing: it is fetched again.
-
         Raises:
+            MirrorError: It is damaged.
             UnreadableError: It is of another format, or the system does not read it.
         """
         try:
-            return _opened(self._path / _OPEN, Open)
+            return _opened(self.path / _OPEN, Open)
         except FileNotFoundError:
-            return None
-        except UnreadableError:
-            raise
-        except MirrorError as error:
-            warn(f"{error}: what the last sync had fetched and not completed is fetched again")
             return None
 
     def note(self, pending: Open | None) -> None:
@@ -400,11 +449,11 @@ class Runs:
         Raises:
             MirrorError: The disk cannot be written.
         """
-        with failures_named(self._path):
+        with failures_named(self.path):
             if pending is None:
-                deleted(self._path / _OPEN)
+                deleted(self.path / _OPEN)
             else:
-                write_whole(self._path / _OPEN, _sealed(pending))
+                write_whole(self.path / _OPEN, _sealed(pending))
 
     def _first_readable(self, numbers: list[int]) -> tuple[Run | None, list[str]]:
         faults: list[str] = []
@@ -432,19 +481,19 @@ class Runs:
             )
 
     def _former(self) -> Path | None:
-        return next((table.parent for table in self._path.glob(f"*/{_FORMER}")), None)
+        return next((table.parent for table in self.path.glob(f"*/{_FORMER}")), None)
 
     def _numbers(self) -> list[int]:
         try:
-            names = os.listdir(self._path / _RUNS)  # noqa: PTH208  # a tenth of the time
+            names = os.listdir(self.path / _RUNS)  # noqa: PTH208  # a tenth of the time
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise unreadable(self._path / _RUNS, error) from error
+            raise unreadable(self.path / _RUNS, error) from error
         return [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
 
     def _file(self, number: int) -> Path:
-        return self._path / _RUNS / f"{number:08}.json"
+        return self.path / _RUNS / f"{number:08}.json"
 
 
 def _sealed(content: Run | Open) -> bytes:

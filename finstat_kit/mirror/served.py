@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, Final, get_args, get_origin
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_origin
 from urllib.parse import parse_qs
 
 import numpy as np
@@ -37,6 +38,7 @@ _DAY: Final = (pl.col(CHANGED) - pl.lit(BEGINNING)).dt.total_days().fill_null(0)
 _FORMS: Final = "pravnaForma"
 # Lists without days of change are returned whole for every day.
 _ANY_DAY: Final = 65_535
+_NAMES: Final = {endpoint: name for name, endpoint in LISTS.items()}
 _PATHS: Final = {kind.path: name for name, kind in KINDS.items()}
 _TEMPLATE: Final = f"/api/{wire.TEMPLATE}"
 _DATED: Final = frozenset({f"/api/{UNITS}", f"/api/{wire.COUNTS}/{UNITS}"})
@@ -44,6 +46,7 @@ _LISTS: Final = _DATED | {
     f"/api/{part}{name}" for name in LISTS.values() for part in ("", f"{wire.COUNTS}/")
 }
 Records = Callable[[str, pl.Series], pl.DataFrame]
+Value = TypeVar("Value")
 
 
 class Served:
@@ -92,8 +95,7 @@ class Served:
             return not_held(state, method)
         with self._lock:
             if self._store is None or self._store[0] is not state:
-                with legible(state.path):
-                    self._store = state, _store_of(state)
+                self._store = state, _store_of(state)
             store = self._store[1]
         return routes.answer(store, method, path, query)
 
@@ -122,53 +124,67 @@ def not_held(state: State, method: str) -> Reply:
     return reply._replace(headers=reply.headers | {wire.NOT_HELD: str(state.today)})
 
 
+class _WhenRead(dict[str, Value]):
+    """Values that are made when they are first read: each needs other files of the mirror."""
+
+    def __init__(self, state: State, make: Callable[[str], Value]) -> None:
+        super().__init__()
+        self._path = state.path
+        self._make = make
+
+    def __missing__(self, key: str) -> Value:
+        with legible(self._path):
+            value = self[key] = self._make(key)
+        return value
+
+
 def _store_of(state: State) -> Store:
-    listed = state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
-    forms = listed.select(pl.col(_FORMS).unique()).drop_nulls().collect()[_FORMS].sort()
-    columns = (
-        listed.select(
-            "id",
-            _DAY.cast(pl.UInt16).alias("changed"),
-            _ICO.alias("ico"),
-            pl.col("dic").cast(pl.Int64, strict=False).fill_null(-1),
-            pl.col(_FORMS).replace_strict(
-                forms, pl.int_range(len(forms), eager=True), default=-1, return_dtype=pl.Int64
-            ).alias("legal_form"),
-            pl.col("stav").is_not_null().cast(pl.Int8).alias("state"),
-        )
-        .collect()
-        .sort("id")
-    )  # fmt: skip
-    lines = {}
-    for name in LISTS:
-        if name != "units":
-            ids = state.listed(name).to_numpy()
-            lines[LISTS[name]] = Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
-    lines[UNITS] = Line(columns["id"].to_numpy(), columns["changed"].to_numpy())
+    @cache
+    def units() -> tuple[pl.DataFrame, list[str]]:
+        return _units_of(state)
+
+    def line(endpoint: str) -> Line:
+        if endpoint == UNITS:
+            return Line(units()[0]["id"].to_numpy(), units()[0]["changed"].to_numpy())
+        ids = state.listed(_NAMES[endpoint]).to_numpy()
+        return Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
+
     return Store(
-        lines,
-        {name: columns[name].to_numpy() for name in ("ico", "dic", "legal_form", "state")},
-        {"legal_form": forms.to_list()},
+        _WhenRead(state, line),
+        _WhenRead(state, lambda column: units()[0][column].to_numpy()),
+        _WhenRead(state, lambda table: units()[1]),
         places=(),
-        codelists=_bodies(state.codelists),
+        codelists=_WhenRead(state, lambda endpoint: _body(state.codelists, endpoint)),
         today=state.today,
     )
 
 
-def _bodies(lists: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
-    """Return codelists as bodies of replies, by the name of their endpoint."""
-    return {
-        codelist.endpoint: _body(lists.get(name), codelist.located)
-        for name, codelist in wire.CODELISTS.items()
-    }
+def _units_of(state: State) -> tuple[pl.DataFrame, list[str]]:
+    """Return what lists of units are filtered by, by ascending id, and their legal forms."""
+    listed = state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+    forms = listed.select(pl.col(_FORMS).unique()).drop_nulls().collect()[_FORMS].sort()
+    columns = listed.select(
+        "id",
+        _DAY.cast(pl.UInt16).alias("changed"),
+        _ICO.alias("ico"),
+        pl.col("dic").cast(pl.Int64, strict=False).fill_null(-1),
+        pl.col(_FORMS).replace_strict(
+            forms, pl.int_range(len(forms), eager=True), default=-1, return_dtype=pl.Int64
+        ).alias("legal_form"),
+        pl.col("stav").is_not_null().cast(pl.Int8).alias("state"),
+    )  # fmt: skip
+    return columns.collect().sort("id"), forms.to_list()
 
 
-def _body(entries: pl.DataFrame | None, located: bool) -> bytes:
-    listed = []
+def _body(lists: Mapping[str, pl.DataFrame], endpoint: str) -> bytes:
+    """Return a codelist as the body of a reply."""
+    name = next(name for name, known in wire.CODELISTS.items() if known.endpoint == endpoint)
+    entries, listed = lists.get(name), []
     for code, slovak, english, parent in () if entries is None else entries.iter_rows():
         names = {"sk": slovak, "en": english}
         entry = {"kod": code, "nazov": {k: v for k, v in names.items() if v is not None}}
         listed.append(entry if parent is None else entry | {"nadradenaLokacia": parent})
+    located = wire.CODELISTS[name].located
     return orjson.dumps({wire.LOCATIONS if located else wire.CLASSIFICATION: listed})
 
 

@@ -19,7 +19,8 @@ from finstat_kit.errors import Either, MirrorError
 from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror import versions
 from finstat_kit.mirror.cells import ORDER, STORED
-from finstat_kit.mirror.files import File, Layout, LostError, Stamp, legible, verify
+from finstat_kit.mirror.checks import Checks
+from finstat_kit.mirror.files import File, Layout, LostError, legible
 from finstat_kit.mirror.runs import About, Loss, Point, Run, Runs
 from finstat_kit.mirror.versions import (
     LISTED,
@@ -43,7 +44,9 @@ CODELISTS: Final = pl.Schema(
         "name_en": pl.String(), "parent_code": pl.String(),
     }
 )  # fmt: skip
-TEMPLATES: Final = pl.Schema({"version": pl.Int64(), "id": pl.Int64(), "body": pl.String()})
+TEMPLATES: Final = pl.Schema(
+    {"version": pl.Int64(), "id": pl.Int64(), "seen": pl.Date(), "body": pl.String()}
+)
 LOGS: Final = {
     **{name: Layout(schema_of(name)) for name in COLLECTIONS},
     "cells": Layout(STORED, ORDER),
@@ -61,13 +64,13 @@ class Folder:
     Attributes:
         path: Absolute.
         runs: In it.
-        verified: The stamps of files that this process has checked.
+        checks: Of its data files.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.runs = Runs(path)
-        self.verified: dict[str, Stamp] = {}
+        self.checks = Checks(path)
         self._about: About | None = None  # before a run is written
         self._states: dict[date | None, State] = {}
         self._held = threading.local()
@@ -101,12 +104,14 @@ class Folder:
                             "finstat-kit sync creates one; or give another folder",
                         ),
                     )
-                pending = self.runs.open()
+                pending = None
+                with contextlib.suppress(MirrorError):
+                    pending = self.runs.open()
                 self._about = None if pending is None else pending.about
                 if self._about is None or (pending and pending.after):
                     raise MirrorError(
-                        f"the runs of the mirror at {self.path} are lost; sync(full=True) copies "
-                        "the register anew"
+                        f"the runs of the mirror at {self.path} are lost; the next sync() restores "
+                        "the newest one from the data files"
                     )
             return run
 
@@ -151,17 +156,6 @@ class Folder:
         finally:
             self._held.state = outer
 
-    def paths(self, files: Sequence[File]) -> list[str]:
-        """Return the paths of files that are as their names say.
-
-        Raises:
-            LostError: One does not exist.
-            MirrorError: One is damaged, or cannot be read.
-        """
-        paths = [f"{self.path}/{file.path}" for file in files]
-        verify(paths, self.verified)
-        return paths
-
     def scan(self, log: str, files: Sequence[File], lost: Sequence[Loss]) -> pl.LazyFrame:
         """Return the rows of some files of a log that stand for themselves.
 
@@ -169,8 +163,11 @@ class Folder:
             log: Its name.
             files: Of it.
             lost: What was lost of the mirror.
+
+        Raises:
+            MirrorError: A file is lost or damaged.
         """
-        return whole(log, LOGS[log].scan(self.paths(files)), lost)
+        return whole(log, LOGS[log].scan(self.checks.paths(files)), lost)
 
 
 class State:
@@ -343,7 +340,12 @@ class State:
                 if file.first <= self._upto(name) and (near is None or file.has(*near))
             ]  # fmt: skip
             try:
-                return self._folder.paths(files)
+                if loss := self._listing.loss(name, self.point):
+                    raise LostError(
+                        f"{loss.rows:,} rows of {name} that counted on {self.point.day} were lost; "
+                        "later days are whole"
+                    )
+                return self._folder.checks.paths(files, note=not self.is_extract)
             except LostError:
                 newest = self._folder.complete()
                 # The same rows may lie in other files by now.

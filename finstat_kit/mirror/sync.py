@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date
+from pathlib import Path
 from time import monotonic
 from typing import Final
 
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.client.collections import walk
+from finstat_kit.client.collections.records import duration
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     Interrupted,
@@ -26,17 +28,19 @@ from finstat_kit.errors import (
     ProtocolError,
     RegisterError,
     UsageError,
+    warn,
 )
 from finstat_kit.mirror.fetch import (
     Budget,
     Contents,
     Fetched,
     Fetcher,
-    OutOfTimeError,
     Templates,
     commit_answers,
+    readable_in,
 )
-from finstat_kit.mirror.files import UnreadableError, legible
+from finstat_kit.mirror.files import File, UnreadableError, legible
+from finstat_kit.mirror.restored import Restored, restored
 from finstat_kit.mirror.runs import About, Loss, Open, Run
 from finstat_kit.mirror.state import (
     CODELISTS,
@@ -46,7 +50,16 @@ from finstat_kit.mirror.state import (
     codelists_in,
     lacking_of,
 )
-from finstat_kit.mirror.versions import LISTED, MISSING, is_among, places_in
+from finstat_kit.mirror.versions import (
+    LISTED,
+    MISSING,
+    NAMED,
+    OWNED,
+    REPORTS_OF,
+    ids_named,
+    is_among,
+    places_in,
+)
 from finstat_kit.mirror.writer import Writer
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
@@ -112,17 +125,18 @@ class Sync:
 
     def go(self, *, full: bool) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
-        self._writer = self._opened(full=full)
-        with contextlib.suppress(OutOfTimeError):
+        with self._budget.holds():
+            self._writer, is_full = self._opened(full=full), False
             while True:
                 resumed = self._writer.begin(full=full)
+                is_full |= self._writer.walk.full
                 self._lists()
                 self._writer.finish()
                 if not resumed:
                     break
                 full = False  # what changed meanwhile belongs to another run
             if self._writer.kept:
-                self._contents()
+                self._contents(full=is_full)
         return (
             pl.DataFrame(self._report, schema=REPORT)
             .group_by("list", maintain_order=True)
@@ -137,37 +151,81 @@ class Sync:
     # What is there
 
     def _opened(self, *, full: bool) -> Writer:
-        """Check that the copy is whole and of this register; return its writer.
+        """See that the copy is of this register, and what of it is lost; return its writer.
 
         Raises:
-            MirrorError: Something is lost or damaged, and the sync is not full.
             UsageError: The copy is of another register.
+            UnreadableError: The system does not read a file.
         """
-        folder, run, pending = self._folder, None, None
+        folder, found, gap = self._folder, Restored(None, None), None
         if folder.runs.exist():
-            pending = folder.runs.open()
-            try:
-                run = folder.look()
-            except UnreadableError:
-                raise
-            except MirrorError:
-                # All is being copied anew already, or is to be.
-                if not full and (pending is None or pending.after):
-                    raise
-            if pending is not None and pending.after != (0 if run is None else run.last.run):
-                pending = None  # a run lists it, or it goes on from one that is lost
-        origin = None if run or pending else folder.runs.origin()
-        about = self._agreed(next((s.about for s in (run, pending, origin) if s), None))
-        settings = pending or (run.last if run else origin)
+            found, gap = self._found()
+        run, pending, lost = found
+        about = self._agreed(next((s.about for s in (run, pending) if s), None))
+        settings = pending or (run.last if run else None)
         kept_before = settings.contents if settings else ()
         only = self._chosen(run, pending, kept_before)
         kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
-        lost = losses(folder, run, pending, full=full)
+        lost = (*lost, *self._lost(run, pending, full=full))
         exchange = self._register._session.exchange
         return Writer(
-            folder, run, pending, about, kept, only, lost, lambda: self._register.today,
+            folder, run, pending, about, kept, only, lost, gap, lambda: self._register.today,
             exchange.clock,
         )  # fmt: skip
+
+    def _found(self) -> tuple[Restored, date | None]:
+        """Return what is there, and the first day that runs which are lost may have changed."""
+        runs = self._folder.runs
+        noted, newest = runs.writer(), runs.newest_number()
+        try:
+            run = self._folder.look()
+        except UnreadableError:
+            raise
+        except MirrorError:
+            found = restored(runs, None)
+            if found.run is not None and newest < found.run.number:
+                runs.note_writer(found.run)  # numbers go on
+            is_whole = found.run is None or found.run.last.run == noted.point
+            return found, None if found.run is None or is_whole else found.run.last.day
+        is_behind = run is not None and run.number < newest
+        try:
+            pending = runs.open()
+            is_lost = is_behind and pending is None
+        except UnreadableError:
+            raise
+        except MirrorError:
+            is_lost = True
+        if is_lost:
+            pending = restored(runs, run).pending
+        if pending is not None and pending.after != (0 if run is None else run.last.run):
+            pending = None  # a run lists it
+        if run is None or not is_behind or noted.point == run.last.run:
+            return Restored(run, pending), None
+        return Restored(run, pending), noted.day or run.last.day
+
+    def _lost(self, run: Run | None, pending: Open | None, *, full: bool) -> tuple[Loss, ...]:
+        """Return the files that are lost or damaged; warn of what it costs.
+
+        Raises:
+            UnreadableError: The system does not read one: it is not known to be lost.
+        """
+        dropped = {loss.name for loss in pending.lost} if pending else set[str]()
+        log_of = {
+            file: log
+            for listing in (run, pending) if listing
+            for log, files in listing.files.items()
+            for file in files if file.name not in dropped
+        }  # fmt: skip
+        # A sync reads all rows of all logs but the cells.
+        read = [file for file, log in log_of.items() if log != "cells"]
+        others = [file for file, log in log_of.items() if log == "cells"]
+        files = self._folder.checks.lost(read, others, all_=full)
+        for log in dict.fromkeys(log_of[file] for file in files):
+            own = [file for file in files if log_of[file] == log]
+            warn(loss_text(self._folder.path, log, own, self._register.rate))
+        return tuple(
+            Loss(log_of[file], file.name, file.first, file.last, file.rows) for file in files
+        )
 
     def _agreed(self, about: About | None) -> About:
         """Return what the mirror is of, by one request.
@@ -230,9 +288,13 @@ class Sync:
                     if name == "codelists":
                         self._codelists(counts)
                         continue
-                    self._list(name, counts)
                     if self._writer.walk.full:
-                        self._mark_missing(name, counts)
+                        self._list(name, counts)
+                        self._mark_missing(name, self._writer.walk.since, counts)
+                        continue
+                    if self._writer.losses(name):
+                        self._make_good(name, counts)
+                    self._list(name, counts)
                 except RegisterError as error:
                     raise resumable(error) from error.__cause__
                 except KeyboardInterrupt as interrupt:
@@ -278,7 +340,7 @@ class Sync:
             counts["changed"] += before
             self._writer.append_ids(name, batch.to_frame("id"), LISTED)
 
-        for some in self._pages(name):
+        for some in self._pages(name, self._writer.walk.since):
             self._budget.check()
             ids.append(some.filter(~is_among(some, listed_before["id"])))
             if sum(map(len, ids)) >= _IDS_PER_COMMIT:
@@ -286,32 +348,44 @@ class Sync:
         ids[:] = [some for some in ids if len(some)]
         commit()
 
-    def _pages(self, name: str) -> Iterator[pl.Series]:
-        """Yield the ids of a list since the day of the run, page by page."""
+    def _pages(self, name: str, since: date) -> Iterator[pl.Series]:
+        """Yield the ids of a list since a day, page by page."""
         collection = getattr(self._register, name)
         try:
-            yield from (
-                page["id"] for page in collection.pages(changed_since=self._writer.walk.since)
-            )
+            yield from (page["id"] for page in collection.pages(changed_since=since))
         except NotHeld:  # a served mirror knows no days of it: all of it is named anew
             yield from (page["id"] for page in collection.pages())
 
     def _units(self, stands: pl.DataFrame, counts: dict[str, int]) -> None:
-        register, since = self._register, self._writer.walk.since
-        collection = register.units
-        base = self._writer.walk.base["units"]
-        waiting = lacking_of(stands).filter("unreadable")
-        counts["unreadable"] = waiting.height
-        unread = set(waiting["id"])
-        answered = stands.filter(pl.col("answered") > base)["id"].to_numpy()  # by this run already
-        waiting_ids = waiting["id"].to_numpy()
-        retried = waiting_ids[places_in(answered, waiting_ids) < 0]
-        fetcher = Fetcher(register, KINDS["units"], self._budget)
-        query = walk.query_of(register._session, "units", since, 0)
+        """Fetch the units that the list names, and those that could not be read before."""
+        base, since = self._writer.walk.base["units"], self._writer.walk.since
+        waiting = lacking_of(stands).filter("unreadable")["id"]
+        counts["unreadable"] = len(waiting)
+        answered = stands.filter(pl.col("answered") > base)["id"]  # by this run already
+        retried = waiting.filter(~is_among(waiting, answered))
+        session = self._register._session
+        query = walk.query_of(session, "units", since, 0)
 
         def total(stop: threading.Event) -> int | None:
-            count = walk.count_or_none(register._session, query, stop)
+            count = walk.count_or_none(session, query, stop)
             return None if count is None else len(retried) + count - len(answered)
+
+        with self._fetching(stands, counts, total) as fetch:
+            fetch(retried, moves=False)
+            for ids in self._pages("units", since):
+                left = ids.filter(~is_among(ids, answered))
+                fetch(left.filter(~is_among(left, retried)), moves=True)
+
+    @contextlib.contextmanager
+    def _fetching(
+        self,
+        stands: pl.DataFrame,
+        counts: dict[str, int],
+        total: int | Callable[[threading.Event], int | None],
+    ) -> Iterator[Callable[..., None]]:
+        """Give a function that fetches and commits the records of units, under one bar."""
+        fetcher = Fetcher(self._register, KINDS["units"], self._budget, readable_in(stands))
+        unread = set(lacking_of(stands).filter("unreadable")["id"])
 
         def commit(fetched: list[Fetched]) -> None:
             if not fetched:
@@ -322,25 +396,47 @@ class Sync:
             counts["unreadable"] = len(unread)
 
         with bar(
-            "records", total, remote=register._session.remote, progress=self._progress
+            "records", total, remote=self._register._session.remote, progress=self._progress
         ) as advance:
-            for ids_of_batch in fetcher.batches(retried, _UNITS_PER_COMMIT):
-                fetcher.fetch(ids_of_batch.tolist(), advance, commit, moves=False)
-            for page in collection.pages(changed_since=since):
-                left = page["id"].filter(places_in(answered, page["id"].to_numpy()) < 0)
-                ids = left.filter(places_in(retried, left.to_numpy()) < 0).to_list()
-                for batch in fetcher.batches(ids, _UNITS_PER_COMMIT):
-                    fetcher.fetch(batch, advance, commit, moves=True)
-            commit(fetcher.given_up())
 
-    def _mark_missing(self, name: str, counts: dict[str, int]) -> None:
+            def fetch(ids: pl.Series, *, moves: bool) -> None:
+                for batch in fetcher.batches(ids.to_list(), _UNITS_PER_COMMIT):
+                    fetcher.fetch(batch, advance, commit, moves=moves)
+
+            yield fetch
+
+    def _make_good(self, name: str, counts: dict[str, int]) -> None:
+        """Name, or fetch, the ids that only lost files may have answered."""
+        writer, first = self._writer, self._writer.about.first
+        stands, listed = writer.standing(name), self._listed(name, first)
+        absent = [listed.filter(~is_among(listed, stands["id"]))]
+        for since, doubtful in writer.doubtful(name):
+            absent.append(doubtful.filter(is_among(doubtful, self._listed(name, since))))
+        ids = pl.concat(absent).sort()
+        if name == "units":
+            with self._fetching(stands, counts, len(ids)) as fetch:
+                fetch(ids, moves=True)
+        else:
+            writer.append_ids(name, ids.to_frame("id"), LISTED)
+        self._mark_missing(name, first, counts)
+        if name == "reports" and writer.about.since is None:
+            with legible(writer.path):
+                named = ids_named([writer.scan(owner) for owner in OWNED], REPORTS_OF)
+            unnamed = named.filter(~is_among(named, writer.standing(name)["id"]))
+            writer.append_ids(name, unnamed.to_frame("id"), NAMED)
+
+    def _listed(self, name: str, since: date) -> pl.Series:
+        """Return the ids of a list since a day."""
+        return pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name, since)])
+
+    def _mark_missing(self, name: str, since: date, counts: dict[str, int]) -> None:
         """Mark what the register no longer lists.
 
         Raises:
             ProtocolError: It is too much to be true.
         """
         # Listed anew: the list has changed while records were fetched.
-        listed = pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name)])
+        listed = self._listed(name, since)
         known_ids = self._writer.standing(name).filter("listed")["id"].to_numpy()
         missing_ids = np.setdiff1d(known_ids, listed.to_numpy(), assume_unique=True)
         if name == "reports" and len(missing_ids):  # what no list ever named is missing from none
@@ -351,10 +447,11 @@ class Sync:
         if most is None:
             most = int(len(known_ids) * _MOST_MISSING)
         if len(missing_ids) > most:
+            full = "full=True, " if self._writer.walk.full else ""
             raise ProtocolError(
                 f"the register no longer lists {len(missing_ids):,} of {len(known_ids):,} {name}; "
                 f"more than {most:,} need a confirmation. Check the register; if they were really "
-                f"removed, mark them missing by sync(full=True, max_missing={len(missing_ids)})"
+                f"removed, mark them missing by sync({full}max_missing={len(missing_ids)})"
             )
         if len(missing_ids):
             rows = pl.DataFrame({"id": missing_ids}).with_columns(gone=pl.lit(MISSING))
@@ -393,13 +490,13 @@ class Sync:
 
     # Records
 
-    def _contents(self) -> None:
+    def _contents(self, *, full: bool) -> None:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
-        templates = Templates(self._register, writer)
+        templates = Templates(self._register, writer, anew=full)
         contents = Contents(self._register, writer, templates, self._budget, self._progress)
         try:
-            with contextlib.suppress(OutOfTimeError):
+            with self._budget.holds():
                 contents.fetch()
         except RegisterError as error:
             writer.show()
@@ -415,32 +512,20 @@ class Sync:
         self._report += contents.report()
 
 
-def losses(
-    folder: Folder, run: Run | None, pending: Open | None, *, full: bool
-) -> tuple[Loss, ...]:
-    """Return the files that are lost or damaged, which a full sync drops.
-
-    Raises:
-        MirrorError: There are some, and the sync is not full.
-        UnreadableError: The system does not read one: it is not known to be lost.
-    """
-    if full:
-        folder.verified.clear()  # all bytes are read
-    lost = []
-    dropped = {loss.name for loss in pending.lost} if pending else set[str]()
-    for listing in (run, pending):
-        for log, files in listing.files.items() if listing else ():
-            for file in files:
-                try:
-                    if file.name not in dropped:
-                        folder.paths([file])
-                except UnreadableError:
-                    raise
-                except MirrorError:
-                    if not full:
-                        raise
-                    lost.append(Loss(log, file.name, file.first, file.last))
-    return tuple(lost)
+def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -> str:
+    """Return what was lost of a log, what this sync does about it, and what does not come back."""
+    rows = sum(file.rows for file in files)
+    many = f"{len(files)} files" if len(files) > 1 else files[0].path
+    text = f"the mirror at {path} has lost {many} with {rows:,} rows of {log}"
+    if log in ("codelists", "templates"):
+        return f"{text}; this sync requests them again"
+    time = "" if rate is None else f", at most {duration(rows / rate)}"
+    walk = "" if log == "cells" else f"walks the list of {log} and "
+    what = "reports" if log == "cells" else log
+    return (
+        f"{text}; this sync {walk}requests the {what} that no other file answers{time}. Days that "
+        "counted these rows, and what changed on them, cannot be shown any longer"
+    )
 
 
 def check_only(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -42,6 +43,7 @@ class Writer:
         kept: The collections whose records are kept.
         only: The units whose contents alone are kept, in the order of `Run.only`; None for all.
         lost: Files of the run, or appended, that are lost; they are dropped.
+        gap: The first day that runs after *run*, which are lost, may have changed; None for none.
         today: Returns the register's day.
         clock: Returns seconds.
 
@@ -63,6 +65,7 @@ class Writer:
         kept: tuple[str, ...],
         only: tuple[int, ...] | None,
         lost: tuple[Loss, ...],
+        gap: date | None,
         today: Callable[[], date],
         clock: Callable[[], float],
     ) -> None:
@@ -70,12 +73,13 @@ class Writer:
         self.only = None if only is None else pl.Series("id", only, dtype=pl.Int64).sort()
         self._folder, self._run = folder, run
         self._newest = folder.runs.newest_number()
+        self._gap = gap
         self._today, self._clock = today, clock
         self._shown = clock()
         self._walking = False
+        self._walked = run.last.walk if run else 0
         self._stands: dict[str, tuple[tuple[int, int], pl.DataFrame]] = {}
         self._is_noted = pending is not None
-        self._is_lost = bool(lost)
         settings = None if run is None else (run.last.contents, run.last.only)
         self._is_new = settings != (kept, None if only is None else len(only))
         former = pending or Open(FORMAT, run.last.run if run else 0, about, kept, only, None, {})
@@ -91,7 +95,7 @@ class Writer:
         for log in LOGS:
             points = run.history if run else ()
             lasts = [point.reached.get(log, 0) for point in points]
-            lasts += [file.last for file in self._open.files.get(log, ())]
+            lasts += [file.last for file in self._listed(log)]
             lasts += [loss.last for loss in self._lost if loss.log == log]
             self._versions[log] = max(lasts, default=0)
         self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
@@ -110,7 +114,7 @@ class Writer:
         """Go on with lists that were cut off, or begin anew; return whether it goes on."""
         walk, run = self._open.walk, self._run
         self._walking = True
-        if walk is not None and not self._is_lost:
+        if walk is not None:
             if full and not walk.full:  # what it has answered stays, all is listed anew
                 walk = replace(walk, since=self.about.first, full=True)
             self.walk = walk
@@ -124,9 +128,8 @@ class Writer:
             first = max(first, min(days) - timedelta(days=1))
         self.walk = Walk(first, self.today, full, dict(self._versions))
         # That all is named anew, and what is to be kept, holds however the sync ends.
-        if full or self._is_lost or run is None or self._is_new:
+        if full or self._open.lost or run is None or self._is_new:
             self._note()
-        self._is_lost = False
         return False
 
     def scan(self, log: str) -> pl.LazyFrame:
@@ -156,6 +159,44 @@ class Writer:
             if file.name not in kept:
                 deleted(self._folder.path / file.path)
 
+    def doubtful(self, name: str) -> list[tuple[date, pl.Series]]:
+        """Return the ids of a collection of which a lost file may have had newer answers.
+
+        What was answered before a file was written is of doubt if a list that was walked then, or
+        later, as long as rows of that file were written, names it.
+
+        Returns:
+            Ids by the first day of the changes that such lists name.
+        """
+        answered = pl.max_horizontal(pl.col("named", "answered").fill_null(0))
+        since = pl.lit(None, pl.Date)
+        for loss in self.losses(name):
+            if not loss.name:  # the walks are lost too
+                first = pl.lit(self.about.first)
+                since = pl.when(answered < loss.first).then(first).otherwise(since)
+        for start, end, day in self._walks(name):
+            if any(loss.first <= end and start < loss.last for loss in self.losses(name)):
+                earlier = pl.min_horizontal(since, pl.lit(day))
+                since = pl.when(answered <= start).then(earlier).otherwise(since)
+        rows = self.standing(name).select("id", since=since).drop_nulls().sort("since", "id")
+        return [(ids["since"][0], ids["id"]) for ids in rows.partition_by("since")]
+
+    def losses(self, name: str) -> list[Loss]:
+        """Return the files of a collection that are lost, and were listed by a run."""
+        run = self._run
+        reached = run.last.reached.get(name, 0) if run else 0
+        return [loss for loss in self._open.lost if loss.log == name and loss.first <= reached]
+
+    def _walks(self, name: str) -> Iterator[tuple[int, int, date]]:
+        """Yield the walks of all runs: after which and up to which version, since which day."""
+        start = 0
+        points = self._run.history if self._run else ()
+        for _, of_walk in groupby(points, key=lambda point: point.walk):
+            last = list(of_walk)[-1]
+            end = last.reached.get(name, 0)
+            yield start, end, last.since
+            start = end
+
     def append_ids(self, name: str, ids: pl.DataFrame, kind: str) -> None:
         """Append rows that say of ids of a collection that they are listed, named or missing."""
         self.append({name: rows_of(name, ids, kind, self.next(name), self.today)})
@@ -174,7 +215,7 @@ class Writer:
         self._walking = False
         # Without changes on the same day nothing is recorded.
         if self._is_noted or self._run is None or self._run.last.started != self.walk.started:
-            self._commit()
+            self._commit(is_done=True)
 
     def show(self) -> None:
         """Write a run with the records that have come since the last one."""
@@ -208,7 +249,7 @@ class Writer:
 
     def _origin(self, log: str) -> Origin:
         last = None if self._run is None else self._run.last
-        return Origin(FORMAT, log, self.about, self.kept, last)
+        return Origin(FORMAT, log, self.about, self.kept, self._open.only, last, self.walk)
 
     def _tidied(self, log: str, files: Sequence[File]) -> tuple[tuple[File, ...], list[File]]:
         return tidied(self._folder, self._origin(log), files, MANY_FILES)
@@ -218,30 +259,30 @@ class Writer:
         self._folder.runs.note(self._open)
         self._is_noted = True
 
-    def _commit(self) -> None:
+    def _commit(self, *, is_done: bool = False) -> None:
         run, pending, number = self._run, self._open, self._newest + 1
         files, replaced = dict[str, tuple[File, ...]](), list[File]()
         for log in LOGS:
             files[log], merged = self._tidied(log, self._listed(log))
             replaced += merged
+        if is_done:
+            self._walked = number
         point = Point(
             number, self.today, self.walk.started, self.walk.since, self.kept,
             None if pending.only is None else len(pending.only), dict(self._versions),
-            dict(self._base),
+            dict(self._base), self._walked, self._gap,
         )  # fmt: skip
-        # A day that counted rows of a file that is lost cannot be shown any longer.
-        former = [
-            each for each in (run.history if run else ())
-            if not any(loss.first <= each.reached.get(loss.log, 0) for loss in pending.lost)
-        ]  # fmt: skip
+        lost = [replace(loss, run=loss.run or number) for loss in self._lost]
+        former = run.history if run else ()
         self._run = _written(
             self._folder,
             Run(
                 FORMAT, number, self.about, (*former, point), files, run.retired if run else {},
-                pending.only or (), self._lost,
+                pending.only or (), tuple(lost),
             ),
             replaced, 0 if run is None else run.number,
         )  # fmt: skip
+        self._gap = None
         self._newest = number
         self._open = replace(pending, after=number, walk=None, files={}, lost=())
         self._is_noted = self._is_new = False
@@ -261,7 +302,8 @@ def compact(folder: Folder, keep_hours: float) -> None:
     files, replaced = dict[str, tuple[File, ...]](), list[File]()
     for log, listed in (run.files if run else {}).items():
         assert run is not None
-        origin = Origin(FORMAT, log, run.about, run.last.contents, run.last)
+        only = None if run.last.only is None else run.only
+        origin = Origin(FORMAT, log, run.about, run.last.contents, only, run.last)
         files[log], merged = tidied(folder, origin, listed, least=2)
         replaced += merged
     if run is not None and replaced:
@@ -279,6 +321,7 @@ def tidied(
     """
     listed, replaced = list(files), list[File]()
     for group in small_groups(files) if small_ones(files) >= least else ():
+        folder.checks.paths(group, anew=True)  # damaged rows must not get a new name
         note = replace(origin, replaces=tuple(file.name for file in group)).text
         merged = LOGS[origin.log].merged(folder.path, group, note)
         listed[listed.index(group[0])] = merged

@@ -120,9 +120,10 @@ def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path:
     shutil.rmtree(moved / "runs")
 
     with pytest.raises(MirrorError, match=r"the runs of the mirror at .* are lost"):
-        fk.Mirror(moved, register=fk.sample(100)).sync()
-    with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
-        fk.Mirror(moved, register=fk.sample(100)).sync(full=True)
+        fk.Mirror(moved).snapshot()
+    for full in (False, True):
+        with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
+            fk.Mirror(moved, register=fk.sample(100)).sync(full=full)
     assert not (moved / "runs").exists()
 
 

@@ -1,10 +1,11 @@
-"""What is lost: named, answered by nothing that needs it, made good by a full sync."""
+"""What is lost: no answer needs it in silence, and the next sync makes it good."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted, MirrorError, UsageError
+from finstat_kit.errors import Interrupted, MirrorError, RegisterWarning, UsageError
 from finstat_kit.protocol.wire import Reply
+from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.harm import delete, flipped
-from tests.support.kills import at_writes
+from tests.support.harm import FAULTS, delete
 from tests.support.mirrors import (
     LISTS,
     appended,
@@ -26,171 +27,369 @@ from tests.support.mirrors import (
     assert_in_step,
     data,
     newest_run,
-    windows,
+    synced,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, Crash, next_day
+from tests.support.syncs import RECORD, day_of_filings, next_day
+
+pytestmark = pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
+LOGS = (*LISTS, "cells", "codelists", "templates")
 
 
-@pytest.mark.slow
-def test_what_was_given_up_is_written_down_before_the_next(tmp_path: Path) -> None:
-    """Three records that cannot be had, others between them: no outage, and none is forgotten."""
-    register = Watched(fk.sample(60))
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    ids = register.sample.units.ids()["id"].to_list()
-    bad = {f"id={ids[place]}" for place in (10, 20, 30)}
-    stop = {f"id={ids[40]}"}
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the folder of a mirror with contents of four days, of which two were merged."""
+    register = Watched(fk.sample(12))
+    path = synced(tmp_path_factory.mktemp("old") / "ruz", register, contents=True)
+    for number in range(3):
+        day_of_filings(register)
+        fk.Mirror(path, register=register).sync()
+        if number == 1:
+            fk.Mirror(path).compact(keep_hours=0)
+    return path
 
-    def instead(path: str, query: str) -> Reply | None:
-        if query in stop:
-            raise KeyboardInterrupt
-        return Reply(500, {}, b"") if path == RECORD and query in bad else None
 
-    register.instead = instead
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    files = [mirror.path / "data" / f"{f['name']}.parquet" for f in appended(mirror.path)["units"]]
-    unread = pl.scan_parquet(files).filter(pl.col("problem").is_not_null())
-    assert unread.collect()["id"].to_list() == [ids[10], ids[20], ids[30]]
-    stop.clear()
-    report = mirror.sync()
+@pytest.fixture
+def later() -> Watched:
+    """Give the register of that mirror, a day later."""
+    register = Watched(fk.sample(12))
+    for _ in range(3):
+        day_of_filings(register)
+    next_day(register)
+    return register
 
-    assert report["unreadable"][0] == 3
-    assert mirror.unreadable()["id"].to_list() == [ids[10], ids[20], ids[30]]
-    register.instead = lambda path, query: None
-    mirror.sync()
+
+@pytest.fixture
+def copy(old: Path, tmp_path: Path) -> Path:
+    """Give a copy of the folder, to be harmed."""
+    return Path(shutil.copytree(old, tmp_path / "ruz"))
+
+
+@pytest.fixture
+def usual(old: Path, later: Watched, tmp_path: Path) -> int:
+    """Give the number of requests of a sync of it, where nothing is lost."""
+    path = shutil.copytree(old, tmp_path / "usual")
+    before = later.stats.requests
+    fk.Mirror(path, register=later).sync()
+    return later.stats.requests - before
+
+
+def assert_whole(mirror: fk.Mirror, register: Watched) -> None:
+    """Compare all that a mirror holds with its register, and every file with its name."""
     assert_in_step(mirror, register.sample)
+    assert_contents_in_step(mirror, register.sample)
+    assert mirror.holdings()["lacking"].sum() == 0
+    assert set(mirror.verify()["meaning"]) == {""}
 
 
-def _interrupt(path: str, query: str) -> Reply | None:
-    if path == RECORD:
-        raise KeyboardInterrupt
-    return None
+def newest_units(register: Watched) -> list[int]:
+    """Return the units that the window of the next sync names too: those of the newest change."""
+    days = register.sample.units.scan().select(pl.col("datumPoslednejUpravy").max()).collect()
+    since = min(days.item(), register.today) - timedelta(days=1)
+    return register.sample.units.ids(changed_since=since)["id"].to_list()
 
 
-@pytest.mark.parametrize("harm", [delete, flipped(0.4)])
-def test_what_needs_none_of_a_loss_is_answered(
-    mirror: fk.Mirror, register: Watched, harm: Callable[[Path], None]
+def answers(mirror: fk.Mirror, register: Watched) -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield what is requested of a mirror, and the logs that are read for it."""
+    units = register.sample.units.ids()
+    yield "units", lambda: mirror.units.get(units)
+    yield "units", mirror.changes
+    yield "codelists", mirror.regions
+    for name in LISTS:
+        yield name, getattr(mirror, name).count
+        yield name, getattr(mirror, name).ids
+    yield "statements", lambda: mirror.snapshot("statements").collect()
+    yield "reports cells templates", lambda: mirror.cells().collect()
+    yield (
+        "units statements reports cells templates",
+        lambda: mirror.financials().select("sales").collect(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("log", "harm"),
+    [*zip(LOGS, [*FAULTS, "deleted"], strict=True), ("cells", "flipped in a bit"),
+     ("units", "flipped in a bit"), ("statements", "flipped in a bit")],
+)  # fmt: skip
+def test_a_lost_file_is_made_good_by_the_next_sync(
+    copy: Path, later: Watched, usual: int, log: str, harm: str, matrix: Told
 ) -> None:
-    """Also while it is made good; what needs it is an error with the cure, and so is a sync."""
-    ids, regions = register.sample.units.ids(), mirror.regions()
-    units = mirror.units.get(ids)
-    harm(data(mirror.path, "statements")[0])
-    again = fk.Mirror(mirror.path, register=register)
-
-    def look() -> None:
-        for call in (again.statements.ids, lambda: again.snapshot("statements")):
-            with pytest.raises(MirrorError, match=r"is (lost|not as it was written); sync\(full="):
+    """Until then whatever does not need it is answered; no more is requested than was in it."""
+    whole = fk.Mirror(copy)
+    before = {number: call() for number, (_, call) in enumerate(answers(whole, later))}
+    file = max(newest_run(copy)["files"][log], key=lambda file: file["rows"])
+    FAULTS[harm](copy / "data" / f"{file['name']}.parquet")
+    mirror = fk.Mirror(copy, register=later)
+    refused = 0
+    for number, (logs, call) in enumerate(answers(mirror, later)):
+        if log in logs.split():
+            with pytest.raises(MirrorError, match=r"; the next sync\(\) fetches what it held"):
                 call()
-        assert_frame_equal(again.units.get(ids), units)
-        assert_frame_equal(again.regions(), regions)
-        assert again.snapshot().collect().height == units.height
-        assert again.changes().is_empty()
-        assert again.today == register.today
+            refused += 1
+        else:
+            assert str(call()) == str(before[number])
+    assert refused
+    already = later.stats.requests
+    with pytest.warns(RegisterWarning, match=rf"has lost data/.*rows of {log}; this sync .*reques"):
+        mirror.sync()
+    extra = later.stats.requests - already - usual
 
-    look()
-    with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
-        again.sync()
-    register.instead = _interrupt
-    with pytest.raises(Interrupted):
-        again.sync(full=True)
-    look()
-    register.instead = lambda path, query: None
-    again.sync()  # goes on with the full one
-
-    assert_in_step(again, register.sample)
-    assert windows(mirror.path)[-1][0].year == 2000
-    assert set(again.verify()["meaning"]) == {""}
+    assert_whole(mirror, later)
+    # Lists are walked from their start, and a day's changes may be requested once more.
+    most = {"codelists": 0, "cells": pl.scan_parquet(data(copy, "reports")).collect().height}
+    assert extra <= most.get(log, file["rows"] + 8)
+    matrix(f"{log} {harm}", "made good by one sync", f"{file['rows']} rows, {extra} requests more")
 
 
-def test_days_before_a_loss_stay(mirror: fk.Mirror, register: Watched) -> None:
-    """Those that counted its rows are refused, and what changed then is not known."""
-    first, before = register.today, mirror.snapshot().collect().sort("id")
-    register.sample.set_today(first + timedelta(days=3))
-    touched = register.sample.units.ids(limit=20)
-    register.sample.touch(touched)
+def test_a_loss_is_named_once(copy: Path, later: Watched) -> None:
+    """By the sync that makes it good."""
+    data(copy, "reports")[0].unlink()
+    fk.Mirror(copy, register=later).sync()
+    next_day(later)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fk.Mirror(copy, register=later).sync()
+
+
+@pytest.mark.parametrize(
+    "name", ["units", *slow("statements", "reports", "cells", "codelists", "templates")]
+)
+def test_a_day_that_needs_what_was_lost_is_refused(copy: Path, later: Watched, name: str) -> None:
+    """Days before stay, and all that does not need it; later ones are whole."""
+    mirror = fk.Mirror(copy, register=later)
+    first, last = later.today - timedelta(days=4), later.today - timedelta(days=1)
+    units = mirror.as_of(first).units.ids()
+    of_last = data(copy, name)[-1]
+    lost = newest_run(copy)["files"][name][-1]["first"]
+    needed = [p["day"] for p in newest_run(copy)["history"] if p["reached"].get(name, 0) >= lost]
+    of_last.unlink()
     mirror.sync()
-    lost = register.today
-    data(mirror.path, "units")[-1].unlink()
+
+    assert_whole(mirror, later)
+    assert mirror.as_of(later.today).units.count() == later.sample.units.count()
+    if str(first) not in needed:
+        assert_frame_equal(mirror.as_of(first).units.ids(), units)
+    if name == "units":
+        for refused in (partial(mirror.as_of, last), partial(mirror.snapshot, as_of=last)):
+            with pytest.raises(UsageError, match=rf"as_of='{last}': files .* give '{later.today}'"):
+                refused()
+        return
+    frozen = mirror.as_of(last)
+    assert frozen.units.count()
+    calls: dict[str, Callable[[], object]] = {
+        "codelists": frozen.regions,
+        "cells": lambda: frozen.cells(),
+        "templates": lambda: frozen.cells(),
+        "statements": lambda: frozen.statements.ids(),
+        "reports": lambda: frozen.reports.ids(),
+    }
+    with pytest.raises(MirrorError, match=rf"rows of {name} that counted on .* were lost"):
+        calls[name]()
+
+
+def test_changes_that_were_lost_are_refused(mirror: fk.Mirror, register: Watched) -> None:
+    """Those after the cure are answered, and nothing is called new that was there before."""
     next_day(register)
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-    assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
-    assert mirror.as_of(lost).today == first
-    assert set(mirror.changes()["id"]) == set(touched["id"])  # seen on the day of the cure
-    assert newest_run(mirror.path)["lost"][0]["log"] == "units"
-
-
-def test_a_loss_of_all_days_begins_history_anew(mirror: fk.Mirror, register: Watched) -> None:
-    """The first day is that of the cure; nothing is called new that was there before."""
+    register.sample.touch(register.sample.units.ids(limit=20))
+    mirror.sync()
+    for file in data(mirror.path, "units"):
+        file.unlink()
     next_day(register)
-    mirror.sync(full=True)
-    data(mirror.path, "units")[0].unlink()
-    next_day(register)
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-    with pytest.raises(UsageError, match=f"{register.today}, or files of it were lost"):
-        mirror.as_of(register.today - timedelta(days=1))
-    assert mirror.changes().is_empty()
+    mirror.sync()
+    for since in (None, register.today, "2026-01-01"):
+        with pytest.raises(UsageError, match=r"were lost, and made good on .* or a later day"):
+            mirror.changes(since)
     next_day(register)
     new = register.sample.publish(1)["id"].to_list()
     mirror.sync()
-    assert mirror.changes().select("id", "field").rows() == [(id_, "id") for id_ in new]
+
+    assert mirror.changes(register.today).select("id", "field").rows() == [(new[0], "id")]
+    assert_in_step(mirror, register.sample)
 
 
-def test_a_loss_of_what_no_run_lists_yet_is_made_good_too(tmp_path: Path) -> None:
-    """A first sync was cut off, and a file of it is damaged."""
-    register = Watched(fk.sample(60), page_size=20)
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    stop = iter(range(10**6))
+def test_what_the_register_dropped_stays_missing(mirror: fk.Mirror, register: Watched) -> None:
+    """Also where the row that says so was lost: the whole list is walked."""
+    ids = register.sample.units.ids()["id"]
+    register.sample.vanish(int(ids[3]))
+    mirror.sync(full=True, max_missing=1)
+    next_day(register)
+    data(mirror.path, "units")[-1].unlink()
+    with pytest.raises(fk.RegisterError, match=r"missing by sync\(max_missing=1\)"):
+        mirror.sync()
+    mirror.sync(max_missing=1)
+
+    assert mirror.snapshot().filter(gone="missing").collect()["id"].to_list() == [ids[3]]
+    assert_in_step(mirror, register.sample)
+
+
+def test_what_was_answered_before_is_fetched_again_only_if_it_changed(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """An older answer in another file is current unless a list named the id since then."""
+    ids = register.sample.units.ids()["id"]
+    ids = ids.filter(~ids.is_in(newest_units(register)))
+    next_day(register, 10)
+    register.sample.touch(ids[:5])
+    mirror.sync()
+    next_day(register, 10)
+    register.sample.touch(ids[5:7])
+    mirror.sync()
+    next_day(register, 10)
+    data(mirror.path, "units")[1].unlink()
+    register.asked.clear()
+    mirror.sync()
+
+    assert sorted({*register.records()} & {*ids[:50]}) == ids[:7].to_list()
+    assert_in_step(mirror, register.sample)
+
+
+@pytest.mark.parametrize("number", [3, *slow(8, 13)])
+@pytest.mark.parametrize("log", ["units", *slow("reports")])
+def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, number: int) -> None:
+    """And so does one that meets a second loss."""
+    FAULTS["flipped in a bit"](data(copy, log)[0])
+    left = iter(range(number))
 
     def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD and next(stop) == 50:
+        if "?id=" in f"{path}?{query}" and next(left, None) is None:
+            raise KeyboardInterrupt
+        return None
+
+    later.instead = instead
+    with pytest.raises(Interrupted):
+        fk.Mirror(copy, register=later).sync()
+    later.instead = lambda path, query: None
+    for files in (appended(copy) or {}).values():
+        for file in files[:1]:
+            delete(copy / "data" / f"{file['name']}.parquet")
+    mirror = fk.Mirror(copy, register=later)
+    mirror.sync()
+
+    assert_whole(mirror, later)
+
+
+@pytest.mark.parametrize("name", ["statements", *slow("units", "codelists")])
+def test_a_reader_beside_a_cure_reads_what_counts_then(
+    copy: Path, later: Watched, name: str
+) -> None:
+    """An object that had read before reads the files of the cure."""
+    reader = fk.Mirror(copy)
+    assert reader.units.count()
+    for file in data(copy, name):
+        file.unlink()
+    fk.Mirror(copy, register=later).sync()
+
+    assert_whole(reader, later)
+
+
+# Runs
+
+
+def harm_runs(copy: Path, what: str) -> None:
+    for file in sorted(copy.glob("runs/*.json"))[-1 if what == "the newest" else 0 :]:
+        FAULTS["flipped in a bit"](file)
+    if what == "all, and who wrote":
+        shutil.rmtree(copy / "runs")
+        (copy / "writer.json").unlink()
+
+
+@pytest.mark.parametrize("what", ["the newest", "all", "all, and who wrote"])
+@pytest.mark.parametrize("is_merged", [False, *slow(True)])
+def test_runs_are_restored_from_the_data_files(
+    copy: Path, later: Watched, usual: int, what: str, is_merged: bool, matrix: Told
+) -> None:
+    """Numbers go on, nothing is requested again, and days that are not known are refused."""
+    if is_merged:
+        fk.Mirror(copy).compact()
+    number = max(int(file.stem) for file in copy.glob("runs/*.json"))
+    days = [later.today - timedelta(days=n) for n in (4, 3, 2, 1)]
+    counts = [fk.Mirror(copy).as_of(day).units.count() for day in days]
+    harm_runs(copy, what)
+    fresh = fk.Mirror(copy, register=later)
+    if what != "the newest":
+        assert "damaged" in repr(fresh)
+        for call in (fresh.units.count, fresh.snapshot, fresh.regions):
+            with pytest.raises(MirrorError, match=r"runs of .* are lost.*next sync\(\) restores"):
+                call()
+        assert fresh.verify()["damaged"].sum() > 0
+    already = later.stats.requests
+    fresh.sync()
+    extra = later.stats.requests - already - usual
+
+    assert_whole(fresh, later)
+    assert max(int(file.stem) for file in copy.glob("runs/*.json")) > number
+    seen = []
+    for day, count in zip(days, counts, strict=True):
+        try:
+            assert fresh.as_of(day).units.count() == count
+            seen.append("whole")
+        except UsageError:
+            seen.append("refused")
+    assert extra <= (0 if what != "the newest" else 20)
+    if what == "the newest":
+        assert seen[:3] == ["whole"] * 3
+        assert seen[3] == ("whole" if is_merged else "refused")
+    matrix(f"runs: {what} {is_merged}", "restored", f"{extra} requests more, days {seen}")
+
+
+def test_a_first_run_is_restored_too(tmp_path: Path) -> None:
+    """Its files know of no run: all lists are walked, and no record is requested."""
+    register = Watched(fk.sample(60))
+    path = synced(tmp_path / "ruz", register)
+    shutil.rmtree(path / "runs")
+    register.asked.clear()
+    fk.Mirror(path, register=register).sync()
+
+    assert register.records() == newest_units(register)
+    assert_in_step(fk.Mirror(path), register.sample)
+
+
+@pytest.mark.parametrize("log", ["units", "reports", "cells"])
+def test_a_data_file_that_is_lost_with_all_runs_is_made_good(
+    copy: Path, later: Watched, log: str
+) -> None:
+    """What no file has is found by the numbers of the versions."""
+    FAULTS["flipped in a bit"](data(copy, log)[0])
+    shutil.rmtree(copy / "runs")
+    mirror = fk.Mirror(copy, register=later)
+    mirror.sync()
+
+    assert_whole(mirror, later)
+
+
+@pytest.mark.parametrize("harm", ["emptied", *slow("deleted", "halved", "flipped in a bit")])
+def test_what_was_appended_is_restored_from_the_data_files(tmp_path: Path, harm: str) -> None:
+    """A first sync was cut off, and its list of files is damaged: nothing is requested again."""
+    register = Watched(fk.sample(60), page_size=20)
+    left = iter(range(50))
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORD and next(left, None) is None:
             raise KeyboardInterrupt
         return None
 
     register.instead = instead
     with pytest.raises(Interrupted):
-        mirror.sync()
+        fk.Mirror(tmp_path / "ruz", register=register).sync()
+    answered = set(register.records()[:-1])
+    FAULTS[harm](tmp_path / "ruz" / "open.json")
     register.instead = lambda path, query: None
-    flipped(0.5)(mirror.path / "data" / f"{appended(mirror.path)['units'][1]['name']}.parquet")
-    again = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(MirrorError, match=r"is not as it was written; sync\(full=True\)"):
-        again.sync()
-    again.sync(full=True)
+    register.asked.clear()
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
 
-    assert_in_step(again, register.sample)
-    assert set(again.verify()["meaning"]) == {""}
-
-
-@pytest.mark.parametrize("name", ["statements", *slow("units", "codelists")])
-def test_a_reader_beside_a_cure_reads_what_counts_then(
-    mirror: fk.Mirror, register: Watched, name: str
-) -> None:
-    """An object that had read before reads the files of the cure."""
-    for _ in range(3):
-        next_day(register)
-        register.sample.publish(2)
-        mirror.sync()
-    reader = fk.Mirror(mirror.path)
-    assert_in_step(reader, register.sample)
-    for file in data(mirror.path, name):
-        file.unlink()
-    fk.Mirror(mirror.path, register=register).sync(full=True)
-    register.sample.publish(2)
-    fk.Mirror(mirror.path, register=register).sync()
-
-    assert_in_step(reader, register.sample)
+    assert answered & {*register.records()} <= {*newest_units(register)}
     assert_in_step(mirror, register.sample)
+
+
+# What is no loss
 
 
 @pytest.mark.parametrize("kind", ["runs/*.json", "data/*.parquet"])
 def test_a_file_that_the_system_does_not_read_is_not_taken_for_lost(
     mirror: fk.Mirror, register: Watched, kind: str
 ) -> None:
-    """Neither a sync nor its cure drops it: it is as it was once the system reads it again."""
+    """No sync drops it: it is as it was once the system reads it again."""
     file = max(mirror.path.glob(kind))
     aside = file.rename(mirror.path.parent / "aside")
     file.symlink_to(file.name)  # to itself, which nobody can open, not even root
@@ -208,7 +407,7 @@ def test_a_file_that_the_system_does_not_read_is_not_taken_for_lost(
 
 def test_a_disk_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register: Watched) -> None:
     """What was there before stays, and the next sync goes on."""
-    register.sample.set_today(register.today + timedelta(days=1))
+    next_day(register)
     register.sample.touch(register.sample.units.ids())
     folder, aside = mirror.path / "data", mirror.path / "aside"
 
@@ -228,74 +427,10 @@ def test_a_disk_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register
     assert_in_step(mirror, register.sample)
 
 
-def _full_of_cells(path: Path) -> tuple[fk.Mirror, Watched]:
-    register = Watched(fk.sample(4))
-    return fk.Mirror(path / "ruz", contents=True, register=register), register
-
-
-@pytest.mark.parametrize("is_cut", [False, True])
-def test_reports_whose_cells_are_lost_are_fetched_again(tmp_path: Path, *, is_cut: bool) -> None:
-    """Their records are equal to those held, and are stored again all the same."""
-    mirror, register = _full_of_cells(tmp_path)
-    mirror.sync()
-    next_day(register)
-    register.sample.correct(register.sample.statements.ids(limit=5))
-    mirror.sync()
-    data(mirror.path, "cells")[0].unlink()
-    assert mirror.statements.get(mirror.statements.ids()).height
-    with pytest.raises(MirrorError, match=r"is lost; sync\(full=True\)"):
-        mirror.cells()
-    if is_cut:
-        register.instead = _interrupt
-        with pytest.raises(Interrupted):
-            mirror.sync(full=True)
-        register.instead = lambda path, query: None
-    mirror.sync(full=not is_cut)
-
-    assert_contents_in_step(mirror, register.sample)
-    assert set(mirror.verify()["meaning"]) == {""}
-
-
-@pytest.mark.parametrize("name", ["statements", *slow("units", "cells")])
-def test_a_second_loss_while_one_is_made_good(tmp_path: Path, name: str) -> None:
-    """Both are made good, and former days are whole or refused."""
-    register = Watched(fk.sample(6), page_size=5)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-    mirror.sync()
-    first, ids = register.today, [getattr(mirror, each).ids() for each in LISTS]
-    for full in (True, False):
-        next_day(register)
-        register.sample.touch(register.sample.units.ids(limit=3))
-        mirror.sync(full=full)
-
-    def end() -> None:
-        raise Crash
-
-    flipped(0.5)(data(mirror.path, "units")[-1])
-    with contextlib.suppress(Crash), at_writes("open.json", 2, "after", end):
-        fk.Mirror(mirror.path, register=register).sync(full=True)
-    delete(data(mirror.path, name)[-1])
-    with contextlib.suppress(Crash), at_writes("open.json", 2, "after", end):
-        fk.Mirror(mirror.path, register=register).sync(full=True)
-    healed = fk.Mirror(mirror.path, register=register)
-    healed.sync()
-
-    assert_in_step(healed, register.sample)
-    assert_contents_in_step(healed, register.sample)
-    assert healed.holdings()["lacking"].sum() == 0
-    assert healed.verify()["damaged"].sum() == 0
-    try:
-        frozen = healed.as_of(first)
-    except UsageError:
-        assert name == "cells"  # of the first day alone
-    else:
-        for each, ids_of_day in zip(LISTS, ids, strict=True):
-            assert_frame_equal(getattr(frozen, each).ids(), ids_of_day)
-
-
 def test_reports_without_a_filled_cell_miss_none(tmp_path: Path) -> None:
     """Where nothing was filled in there are no cells, and nothing is lost."""
-    mirror, register = _full_of_cells(tmp_path)
+    register = Watched(fk.sample(4))
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
 
     def instead(path: str, query: str) -> Reply | None:
         if path != "/api/uctovny-vykaz":

@@ -226,7 +226,7 @@ def test_contents_that_are_given_later_stay_where_nothing_is_fetched(tmp_path: P
     next_day(register)
     register.sample.touch(register.sample.units.ids())
     for name in ("reports", "statements"):  # the second resumes
-        fk.Mirror(path, contents=name, register=register).sync(budget=0.001)
+        fk.Mirror(path, contents=name, register=register).sync(budget=2)
     fk.Mirror(path, register=register).sync()
     assert fk.Mirror(path).holdings().height == 4
 
@@ -321,7 +321,7 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
     """Listed ids without a record are absent, and reports come without their tables."""
     slow = Watched(register.sample, page_size=40, rate=1.0)
     mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=slow)
-    mirror.sync(budget=100)
+    mirror.sync(budget=200)
     held = dict(mirror.holdings().select("collection", "held").rows())
 
     for name in ("statements", "reports"):

@@ -26,6 +26,7 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import examples
+from tests.support.harm import FAULTS as FAULTS_OF_FILES
 from tests.support.kills import at_writes
 from tests.support.mirrors import assert_in_step, contents, listed, windows
 from tests.support.registers import Watched, sample_of
@@ -54,6 +55,7 @@ class History(RuleBasedStateMachine):
         self.vanished: set[int] = set()
         self.quiet = False  # in step, and nothing has happened since
         self.runs: list[tuple[date, date]] = []
+        self.is_harmed = False  # the history of the mirror, or who wrote it
 
     def teardown(self) -> None:
         shutil.rmtree(self.folder)
@@ -111,7 +113,8 @@ class History(RuleBasedStateMachine):
 
     @rule()
     def sync(self) -> None:
-        report = self.mirror.sync()
+        # What had been removed is marked anew where it was lost.
+        report = self.mirror.sync(max_missing=10**6)
         # A record that could not be read and then vanished waits for a full sync.
         unread = set(self.mirror.unreadable()["id"])
         assert unread <= self.vanished
@@ -173,12 +176,30 @@ class History(RuleBasedStateMachine):
         self.quiet = False
         moment = "before" if before else "after"
         with contextlib.suppress(Crash), at_writes("any", number, moment, end):
-            self.mirror.sync()
+            self.mirror.sync(max_missing=10**6)
         self.restart()
         self.note_runs(moved=True)
 
+    @rule(
+        pick=st.integers(0, 10**6), how=st.sampled_from(sorted({*FAULTS_OF_FILES} - {"exchanged"}))
+    )
+    def harm(self, pick: int, how: str) -> None:
+        """Damage a file; where it is one that former runs need, what is known of them is less."""
+        kinds = ("data/*.parquet", "runs/*.json", "*.json")
+        files = [file for kind in kinds for file in sorted(self.folder.glob(kind))]
+        if not files:
+            return
+        file = files[pick % len(files)]
+        FAULTS_OF_FILES[how](file)
+        self.is_harmed |= file.parent.name != "data"
+        self.quiet = False
+        self.restart()
+
     def note_runs(self, *, moved: bool) -> None:
         """Compare the completed runs with those known: none is added without its last walk."""
+        if self.is_harmed:
+            self.runs = []
+            return
         runs = windows(self.folder)
         assert runs[: len(self.runs)] == self.runs
         new = runs[len(self.runs) :]
@@ -198,8 +219,9 @@ class History(RuleBasedStateMachine):
 
 @pytest.mark.slow
 @pytest.mark.hypothesis
+@pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")  # of what is lost
 def test_any_history_can_be_put_right() -> None:
-    """Any order of changes, syncs, faults and crashes leaves the mirror fit to be put right."""
+    """Any order of changes, syncs, faults, crashes and damage can be put right by a sync."""
     run_state_machine_as_test(
         History,
         settings=examples(30, stateful_step_count=15, suppress_health_check=[HealthCheck.too_slow]),

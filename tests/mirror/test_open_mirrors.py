@@ -59,7 +59,7 @@ def expected(path: Path) -> Said:
     return Said(DAY, SINCE, True, text)
 
 
-KINDS = ["writer.lock", "writer.json", "data/*.parquet", "runs/*.json"]
+KINDS = ["writer.lock", "writer.json", "checked.json", "data/*.parquet", "runs/*.json"]
 
 
 def test_every_file_of_a_mirror_is_of_a_kind(sound: Path) -> None:

@@ -154,9 +154,9 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_budget(tmp_path: Path) -> N
     timing = replace(clock.timing(), wall=wall)
     register = Register("watched:", rate=None, transport=InProcess(answer, timing))
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    report = mirror.sync(budget=1)
+    report = mirror.sync(budget=20)
 
-    assert report["requests"].sum() < UNITS // 2
+    assert 10 < report["requests"].sum() < UNITS // 2
     with pytest.raises(MirrorError, match="no complete sync yet"):
         mirror.units.count()
 

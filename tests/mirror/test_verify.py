@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, strategies as st
 
 import finstat_kit as fk
 from tests.support.examples import examples
-from tests.support.mirrors import assert_in_step, data
+from tests.support.mirrors import assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import register_of_syncs
 
@@ -46,24 +46,6 @@ def test_a_flipped_bit_is_found_by_verify(sound: fk.Mirror, data: st.DataObject)
 
     bad = report.filter(pl.col("meaning") != "")["file"].to_list()
     assert bad == [str(file.relative_to(sound.path))]
-
-
-@pytest.mark.slow
-def test_damage_is_repaired(mirror: fk.Mirror, register: Watched) -> None:
-    """What verify says to do brings the mirror back in step."""
-    file = data(mirror.path, "units")[0]
-    damaged = bytearray(file.read_bytes())
-    damaged[len(damaged) // 2] ^= 0xFF
-    file.write_bytes(damaged)
-
-    report = mirror.verify()
-    assert report["file"][0] == f"data/{file.name}"
-    assert report["damaged"][0] > 0
-    assert "sync(full=True)" in report["meaning"][0]
-    mirror.sync(full=True)
-
-    assert_in_step(mirror, register.sample)
-    assert mirror.verify()["damaged"].sum() == 0
 
 
 @pytest.mark.slow

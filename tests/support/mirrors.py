@@ -89,11 +89,11 @@ def synced(path: Path, register: fk.Register, *, contents: bool = False) -> Path
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return the files of a folder, but for the lock and the note of who wrote last."""
+    """Return the files of a folder, but for the notes of who wrote last and what was checked."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
-        if file.is_file() and not file.name.startswith("writer.")
+        if file.is_file() and not file.name.startswith(("writer.", "checked."))
     }
 
 
