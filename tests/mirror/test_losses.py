@@ -98,8 +98,8 @@ def answers(mirror: fk.Mirror, register: Watched) -> Iterator[tuple[str, Callabl
     for name in LISTS:
         yield name, getattr(mirror, name).count
         yield name, getattr(mirror, name).ids
-    yield "statements", lambda: mirror.snapshot("statements").collect()
-    yield "reports cells templates", lambda: mirror.cells().collect()
+    yield "statements", lambda: mirror.snapshot("statements").collect().sort("id")
+    yield "reports cells templates", lambda: mirror.cells().collect().sort(pl.all())
     yield (
         "units statements reports cells templates",
         lambda: mirror.financials().select("sales").collect(),

@@ -20,7 +20,7 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, NotHeld, RegisterUnavailable
 from finstat_kit.mirror.local_register import CollectionName, Frozen
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form, shipped
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
 from tests.support.kills import at_writes
@@ -30,7 +30,6 @@ from tests.support.mirrors import (
     assert_contents_in_step,
     assert_in_step,
     contents,
-    data,
     listings_of_runs,
 )
 from tests.support.registers import Watched
@@ -694,51 +693,6 @@ def test_an_unreadable_template_delays_its_reports_alone(
     assert bad in mirror.cells().select("template").collect()["template"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CONTENTS)
-def test_lost_records_are_fetched_again(mirror: fk.Mirror, register: Watched, name: str) -> None:
-    """A full sync brings them back; a day whose rows are lost is refused."""
-    day_of_filings(register)
-    mirror.sync()
-    for file in data(mirror.path, name):
-        file.unlink()
-    again = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(MirrorError, match=r"is lost.*sync\(full=True\)"):
-        again.sync()
-    again.sync(full=True)
-
-    assert_contents_in_step(again, register.sample)
-    assert_in_step(again, register.sample)
-    with pytest.raises(fk.UsageError, match="the first sync of this mirror was completed on"):
-        again.as_of(FIRST)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["units", *CONTENTS, "cells"])
-def test_lost_content_is_stored_again(mirror: fk.Mirror, register: Watched, name: str) -> None:
-    """Days that counted it are refused, those before it stay; `changes` begins anew."""
-    before = records_of(mirror)
-    day_of_filings(register)
-    mirror.sync()
-    next_day(register)
-    mirror.sync(full=True)
-    flip(data(mirror.path, name)[-1])
-    again = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(MirrorError, match=r"is not as it was written; sync\(full=True\)"):
-        again.sync()
-    again.sync(full=True)
-
-    assert_contents_in_step(again, register.sample)
-    assert_in_step(again, register.sample)
-    assert set(again.verify()["meaning"]) == {""}
-    for was, now in zip(before, records_of(again.as_of(FIRST)), strict=True):
-        assert_frame_equal(was, now)
-    next_day(register)
-    new = register.sample.publish(1)["id"].to_list()
-    again.sync()
-    assert set(again.changes(register.today)["id"]) == set(new)
-
-
 def records_of(register: fk.Register) -> list[pl.DataFrame]:
     return [getattr(register, name).scan().collect() for name in RECORDS]
 
@@ -885,64 +839,6 @@ def test_five_reports_are_read_with_one_look_at_the_state(
     listings = listings_of_runs(monkeypatch)
     assert register.reports.get(ids).height == 5
     assert len(listings) == 1
-
-
-@pytest.mark.slow
-def test_a_template_that_was_not_there_is_requested_again(
-    tmp_path: Path, register: Watched
-) -> None:
-    """Its reports are held without their cells' places, and placed once it is there."""
-    gone = 699
-    register.instead = lambda path, query: (
-        Reply(404, {}, b"") if (path, query) == ("/api/sablona", f"id={gone}") else None
-    )
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-    mirror.sync()
-    assert_contents_in_step(mirror, register.sample)
-    assert gone not in mirror.cells().collect()["template"]
-    register.instead = lambda path, query: None
-    register.asked.clear()
-    mirror.sync()
-
-    assert register.asked.count(f"/api/sablona?id={gone}") == 1
-    assert_contents_in_step(mirror, register.sample)
-    assert gone in mirror.cells().collect()["template"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", ["altered", "lost"])
-def test_damaged_templates_are_found_and_written_anew(
-    mirror: fk.Mirror, register: Watched, damage: str
-) -> None:
-    """`verify` names the file, no form is read without it, and a full sync fetches them again."""
-    (file,) = data(mirror.path, "templates")
-    file.write_bytes(file.read_bytes() + b" ") if damage == "altered" else file.unlink()
-
-    bad = mirror.verify().filter(pl.col("meaning") != "")
-    assert bad["file"].to_list() == [f"data/{file.name}"]
-    other = next(t for t in range(1, 10_000) if shipped(t) is None)
-    with pytest.raises(MirrorError, match=r"is (not as it was written|lost); sync\(full=True"):
-        fk.Mirror(mirror.path).template(other)
-    mirror.sync(full=True)
-    assert set(mirror.verify()["meaning"]) == {""}
-    assert mirror.template(699).height
-
-
-def flip(file: Path) -> None:
-    body = bytearray(file.read_bytes())
-    body[len(body) // 2] ^= 1
-    file.write_bytes(body)
-
-
-def test_a_flipped_byte_is_found(mirror: fk.Mirror) -> None:
-    """`verify` names the file, and nothing is answered from it."""
-    file = data(mirror.path, "reports")[0]
-    flip(file)
-
-    bad = mirror.verify().filter(pl.col("meaning") != "")
-    assert bad["file"].to_list() == [f"data/{file.name}"]
-    with pytest.raises(MirrorError, match="is not as it was written"):
-        fk.Mirror(mirror.path).reports.scan().collect()
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,28 @@ def test_an_outage_is_not_the_records_fault(new: fk.Mirror, register: Watched) -
     assert_in_step(new, register.sample)
 
 
+def test_a_sync_over_midnight_belongs_to_the_day_on_which_it_was_done(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """The day before is still that of the sync before it."""
+    before, ids = register.today, mirror.units.ids()
+    next_day(register)
+    register.sample.publish(3)
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == "/api/kraje" and register.today == before + timedelta(days=1):
+            next_day(register)
+        return None
+
+    register.instead = instead
+    mirror.sync()
+
+    assert register.today == before + timedelta(days=2)
+    assert_frame_equal(mirror.as_of(before + timedelta(days=1)).units.ids(), ids)
+    assert mirror.as_of(register.today).units.count() == len(ids) + 3
+    assert mirror.today == before + timedelta(days=1)  # on which it began
+
+
 @pytest.mark.slow
 def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Watched) -> None:
     """Only a full sync can find them; more than 1 % are not believed unasked."""
