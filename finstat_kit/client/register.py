@@ -449,8 +449,9 @@ class Register(Checked):
 
         Returns:
             ``column``, ``code`` (String), ``count`` (Int64) and ``likely`` (String): today's code
-            for an old one (``1``, ``103``, ``529354``), else null. `resolve_labels` never uses
-            it.
+            for an old one (``1``, ``103``, ``529354``), for one with blanks or small letters, and
+            for a municipality's whose district is another today; else null. `resolve_labels` never
+            uses it.
 
         Example:
             >>> import finstat_kit as fk

@@ -97,10 +97,7 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
             .sort("count", "code", descending=[True, False])
             .collect()
         )
-        today = defaultdict[str | None, list[str]](list)
-        for entry in codes:
-            today[old_code(entry)].append(entry)
-        likely = [today[old][0] if len(today[old]) == 1 else None for old in counts["code"]]
+        likely = likely_codes(counts["code"], codes)
         parts.append(
             counts.select(
                 pl.lit(column.code).alias("column"),
@@ -110,6 +107,25 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
             )
         )
     return pl.concat(parts)
+
+
+def likely_codes(unknown: Iterable[str], codes: Iterable[str]) -> list[str | None]:
+    """Return which code of a codelist each unknown code probably stands for, None where unclear.
+
+    It may have blanks or small letters, be the one used until 2018, or be that of a municipality in
+    another district: its last six digits are its own for good.
+    """
+    entries_of = defaultdict[str, set[str]](set)
+    for entry in codes:
+        entries_of[entry.upper()].add(entry)
+        if old := old_code(entry):
+            entries_of[old].add(entry)
+    likely = []
+    for code in unknown:
+        plain = "".join(code.split()).upper()
+        found = entries_of.get(plain) or entries_of.get(old_code(plain) or "") or set()
+        likely.append(min(found) if len(found) == 1 else None)
+    return likely
 
 
 def label_of(column: pl.Expr, dtype: pl.DataType, listed: pl.Series, names: pl.Series) -> pl.Expr:

@@ -277,6 +277,30 @@ def test_what_is_no_code_of_today_has_no_other() -> None:
     assert old_code("SK010Z") == "135"
 
 
+def test_a_guess_knows_blanks_small_letters_and_other_districts() -> None:
+    """The last six digits of a municipality are its own for good."""
+    few = Scripted(
+        b'{"lokacie":[{"kod":"SK010"}]}',
+        b'{"lokacie":[{"kod":"SK0101"}]}',
+        b'{"lokacie":[{"kod":"SK0101500001"},{"kod":"SK0102500002"}]}',
+    )
+    frame = pl.DataFrame(
+        {
+            "kraj": ["sk010", " SK010 ", "SK011"],
+            "okres": ["sk0101", "SK 0101", "SK0107"],
+            "sidlo": ["SK0109500001", "sk0106 500002", "SK0101500009"],
+        }
+    )
+
+    guesses = dict(few.unresolved_codes(frame).select("code", "likely").rows())
+
+    assert guesses == {
+        "sk010": "SK010", " SK010 ": "SK010", "SK011": None,
+        "sk0101": "SK0101", "SK 0101": "SK0101", "SK0107": None,
+        "SK0109500001": "SK0101500001", "sk0106 500002": "SK0102500002", "SK0101500009": None,
+    }  # fmt: skip
+
+
 def test_a_guess_is_a_code_of_today() -> None:
     """An old code that leads to no entry, or to two of them, leads to none."""
     few = Scripted(
