@@ -10,6 +10,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date, timedelta
 from statistics import median
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
@@ -29,6 +30,8 @@ REPORT: Final = pl.Schema(dict.fromkeys(("check", "status", "seen", "meaning"), 
 _WORST: Final = ("fail", "warn", "ok")
 _SLOW: Final = 2.0  # seconds; the register usually takes a tenth of it
 _PAGE: Final = 1_000
+_SHORT_PAGE: Final = 50
+_WINDOW: Final = timedelta(days=30)
 _SHOWN: Final = 50  # rows of forms that differ
 _RECORDS: Final = 8
 _FEW_LABELS: Final = 0.8  # of the codes in the records
@@ -51,7 +54,7 @@ class _Line(NamedTuple):
 def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     """Check the health of a register, and its changes from the known format.
 
-    Sends at most 45 requests, six of them second attempts, to every endpoint that the client uses;
+    Sends at most 72 requests, six of them second attempts, to every endpoint that the client uses;
     it ends early if the register does not reply or requires a pause. A fault of the register is a
     line of the report, never an error. `finstat-kit doctor --format table` shows long texts in
     full.
@@ -81,12 +84,11 @@ def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
 
 
 def _examined(register: Register) -> list[_Line]:
-    patient = Patient(register)
-    lines: list[_Line] = []
+    patient, lines = Patient(register), list[_Line]()
     part = f" for what changed since {register.since}" if register.since else ""
     reachable = _Line("reachable", "ok", f"it answers{part}")
     try:
-        lines.extend(_checks(patient))  # lines before an early end are kept
+        lines.extend(_checks(patient, register))  # lines before an early end are kept
     except Ended as end:
         good = len(patient.seconds)
         after = f", good replies before: {good}" if good else ""
@@ -96,14 +98,16 @@ def _examined(register: Register) -> list[_Line]:
     return [reachable, _version(patient), _latency(patient), *lines]
 
 
-def _checks(patient: Patient) -> Iterator[_Line]:
+def _checks(patient: Patient, register: Register) -> Iterator[_Line]:
     for codelist in wire.CODELISTS.values():
         yield _codelist(patient, codelist)
     ids: list[int] = []
     yield from _paging(patient, ids)
+    yield _window(patient, register.today - _WINDOW)
     yield from _counts(patient)
     yield from _records(patient, ids)
     yield _forms(patient)
+    yield _templates(patient)
 
 
 def _version(patient: Patient) -> _Line:
@@ -198,9 +202,63 @@ def _paging(patient: Patient, ids: list[int]) -> Iterator[_Line]:
     yield _counted(patient, ids, last_more)
 
 
-def _page(patient: Patient, after: int) -> tuple[list[int], object]:
-    query = {**_EVERYTHING, wire.PAGE_SIZE: _PAGE, wire.AFTER_ID: after}
-    reply = as_object(patient.ask(UNITS, query))
+def _window(patient: Patient, since: date) -> _Line:
+    """See that the day of change holds on the second page of a walk too."""
+    check = "change window"
+    day = {wire.CHANGED_SINCE: since.isoformat()}
+    try:
+        before = _count(patient, UNITS, 0, day)
+        first_ids, _ = _page(patient, 0, day, _SHORT_PAGE)
+        cursor = max(first_ids, default=0)
+        second_ids, _ = _page(patient, cursor, day)
+        after = _count(patient, UNITS, max([cursor, *second_ids]), day)
+        body = patient.ask(wire.UNIT, {"id": second_ids[-1]}) if second_ids else None
+        changed = None if body is None else _parsed(KINDS["units"].read, body, second_ids[-1])
+    except Fault as fault:
+        return _Line(check, "warn", str(fault), "changes since a day cannot be checked")
+    last_day = getattr(changed, wire.CHANGED, None)
+    holds = before - len(first_ids) - len(second_ids) == after
+    return _line_of_check(
+        check, holds and (last_day is None or last_day >= since),
+        f"{before:,} ids since {since}, {len(first_ids):,} and {len(second_ids):,} on two pages, "
+        f"{after:,} after them",
+        "walks of what changed since a day return other ids: compare the count",
+    )  # fmt: skip
+
+
+def _templates(patient: Patient) -> _Line:
+    """See that the templates which some reports name exist."""
+    check, meaning = "templates of reports", "cells and figures of their reports have no template"
+    try:
+        ids, _ = _page(patient, 0, _EVERYTHING, _RECORDS, REPORTS)
+        bodies = [patient.ask(wire.REPORT, {"id": id_}) for id_ in ids]
+        reports = [_parsed(KINDS["reports"].read, *each) for each in zip(bodies, ids, strict=True)]
+    except NotThere:
+        return _Line(check, "ok", "a mirror without reports")
+    except Fault as fault:
+        return _Line(check, "warn", str(fault), meaning)
+    templates = sorted({t for report in reports if (t := getattr(report, "idSablony", None))})
+    absent = []
+    for template in templates:
+        try:
+            _parsed(forms.parse_template, patient.ask(wire.TEMPLATE, {"id": template}), template)
+        except NotThere:
+            continue
+        except Fault as fault:
+            absent.append(f"{template}: {fault}")
+    seen = "; ".join(absent) or f"{len(templates)} of {len(reports)} reports"
+    return _line_of_check(check, not absent, seen, meaning, "warn")
+
+
+def _page(
+    patient: Patient,
+    after: int,
+    day: Mapping[str, str | int] = _EVERYTHING,
+    size: int = _PAGE,
+    collection: str = UNITS,
+) -> tuple[list[int], object]:
+    query = {**day, wire.PAGE_SIZE: size, wire.AFTER_ID: after}
+    reply = as_object(patient.ask(collection, query))
     ids = reply.get("id", [])
     if not isinstance(ids, list):
         raise Fault("no list of ids")
@@ -240,8 +298,13 @@ def _line_of_check(
     return _Line(check, "ok", seen) if good else _Line(check, otherwise, seen, meaning)
 
 
-def _count(patient: Patient, collection: str, after: int) -> int:
-    body = patient.ask(f"{wire.COUNTS}/{collection}", {**_EVERYTHING, wire.AFTER_ID: after})
+def _count(
+    patient: Patient,
+    collection: str,
+    after: int,
+    day: Mapping[str, str | int] = _EVERYTHING,
+) -> int:
+    body = patient.ask(f"{wire.COUNTS}/{collection}", {**day, wire.AFTER_ID: after})
     return _parsed(requests.parse_count, body)
 
 
