@@ -121,8 +121,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a scan returns no row that its filter excludes",
-        "scan.py:_Rows.of",
-        "frame if self._predicate is None else frame.filter(self._predicate)",
+        "scan.py:_lazy_frame",
+        "frame if predicate is None else frame.filter(predicate)",
         "frame",
         "test_a_scan_equals_the_full_frame",
     ),

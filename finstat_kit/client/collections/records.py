@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -137,23 +137,20 @@ def fetch_records(
         return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
     fetched = outcomes(kind, ids, session, stop, kept, max_requests)
-    try:
-        with holding(so_far, text), closing(fetched):
-            for id_, record in fetched:
-                advance(1)
-                if isinstance(record, ProtocolError) and not keep:
-                    raise record
-                if not isinstance(record, RegisterError):
-                    batch.append(record)
-                elif keep:
-                    batch.append(kind.shape(id=id_))
-                else:
-                    missing_ids.append(id_)
-                if len(batch) >= _BATCH:
-                    frames.append(kind.frame(batch))
-                    batch.clear()
-    except Stopped as stopped:
-        raise RecordsStopped(so_far) from stopped
+    with holding(so_far, text), closing(fetched):
+        for id_, record in fetched:
+            advance(1)
+            if isinstance(record, ProtocolError) and not keep:
+                raise record
+            if not isinstance(record, RegisterError):
+                batch.append(record)
+            elif keep:
+                batch.append(kind.shape(id=id_))
+            else:
+                missing_ids.append(id_)
+            if len(batch) >= _BATCH:
+                frames.append(kind.frame(batch))
+                batch.clear()
     if missing_ids:
         raise _not_found(missing_ids, len(ids), so_far())
     return so_far()
@@ -409,16 +406,3 @@ def _ids_not_in_changes(
             return unchanged_ids
     assert query is not None
     return {id_ for id_ in unchanged_ids if id_ <= query.after_id}
-
-
-class RecordsStopped(Stopped):
-    """Records abandoned because the work they belong to was stopped.
-
-    Attributes:
-        so_far: Builds the frame of the records before. Deferred: while polars defers a Ctrl-C,
-            every call of polars ends in a KeyboardInterrupt.
-    """
-
-    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
-        super().__init__()
-        self.so_far = so_far
