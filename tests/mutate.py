@@ -616,7 +616,7 @@ MUTATIONS = [
     Mutation(
         "an altered cached reply is an error",
         "cache_file.py:CacheFile.find",
-        "row.seal(self.about.name, path, query) != seal or not whole",
+        "kept.sum(self.about.name, path, query) != digest",
         "False",
         "test_a_damaged_reply_is_requested_again",
     ),

@@ -31,7 +31,7 @@ from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
-    from finstat_kit.transport.cache_database import Age
+    from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
@@ -365,7 +365,11 @@ def _unchanged(
     ages = file.ages(kind.path, ids, stop)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
-    check_days = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
+    check_days = {
+        id_: date.fromisoformat(age.since)
+        for id_, age in ages.items()
+        if age.since and id_ not in young
+    }
     if not check_days:
         return frozenset(young)
     checked = _ids_not_in_changes(session, kind.listed, check_days, stop)
@@ -374,7 +378,7 @@ def _unchanged(
     return frozenset(young | checked)
 
 
-def _is_young(age: Age, session: Session) -> bool:
+def _is_young(age: Kept, session: Session) -> bool:
     # An age is negative after a clock was set back.
     return 0 <= session.exchange.now - age.checked < session.max_age
 
