@@ -71,6 +71,7 @@ class Case(msgspec.Struct, frozen=True):
         period: ``short``, the last six months of the year, or ``endless``.
         owner: What the record names another of: the ``unit`` of the statement, or the ``statement``
             of the report.
+        more: How many more reports than a statement of the year has.
         twice: The first report is filed twice, with ``other`` or ``equal`` figures.
         content: What a report has: ``attachments`` or ``none`` for no content, ``empty``, the
             ``title`` page alone, or one with ``texts`` for booleans.
@@ -86,6 +87,7 @@ class Case(msgspec.Struct, frozen=True):
     access: str = "Verejné"
     period: str = ""
     owner: str = ""
+    more: int = 0
     twice: str = ""
     content: str = ""
     cells: str = ""
