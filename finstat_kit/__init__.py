@@ -13,20 +13,10 @@ the package costs next to nothing.
 
 import lazy_loader
 
-from finstat_kit.client import names
-from finstat_kit.client.names import former_name, openers
+from finstat_kit.client import openers
 
 __version__ = "0.1.0"
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-
-
-def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    try:
-        public = _load(name)
-    except AttributeError as error:
-        raise former_name(name, str(error)) from None
-    names.show_plain_signature(public)
-    return public
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def _open_mirror(path, day):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

@@ -82,11 +82,9 @@ class RegisterError(Exception):
         cure: What to do; a phrase for Python and another for the command where they differ.
         url: Address of the failed request, if one was sent.
         attempts: Number of attempts made.
-        cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``, a scan
-            with a filter of ids above it.
-        resume: Where to resume instead of ``after_id=cursor``; "" for this.
+        cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
         partial: The rows fetched before the error: ids of ``ids()``, records of ``get()``. None
-            for ``pages()``, whose caller already has them.
+            for ``pages()``, whose caller already has them, and for a query of a ``scan()``.
     """
 
     def __init__(
@@ -106,7 +104,6 @@ class RegisterError(Exception):
         self.url = url
         self.attempts = attempts
         self.cursor = cursor
-        self.resume = ""
         self.partial = partial
 
     def __str__(self) -> str:
@@ -119,7 +116,7 @@ class RegisterError(Exception):
             tried = f", tried {self.attempts} times" if (self.attempts or 0) > 1 else ""
             where = f"\n  at {self.url}{tried}"
         if self.cursor:
-            resume = self.resume or words.argument("after_id", self.cursor)
+            resume = words.argument("after_id", self.cursor)
             where += f"\n  nothing is lost up to id {self.cursor}: resume with {resume}"
         return words.sentence(self._happened(words), self.cure) + where
 

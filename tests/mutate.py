@@ -121,8 +121,8 @@ MUTATIONS = [
     ),
     Mutation(
         "a scan returns no row that its filter excludes",
-        "scan.py:_Rows.of",
-        "frame if self._predicate is None else frame.filter(self._predicate)",
+        "scan.py:_lazy_frame",
+        "frame if predicate is None else frame.filter(predicate)",
         "frame",
         "test_a_scan_equals_the_full_frame",
     ),
@@ -616,7 +616,7 @@ MUTATIONS = [
     Mutation(
         "an altered cached reply is an error",
         "cache_file.py:CacheFile.find",
-        "row.seal(self.about.name, path, query) != seal or not whole",
+        "kept.sum(self.about.name, path, query) != digest",
         "False",
         "test_a_damaged_reply_is_requested_again",
     ),

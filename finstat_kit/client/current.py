@@ -10,16 +10,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import timedelta
 from functools import wraps
 from operator import attrgetter
 from pathlib import Path
 from typing import Final, cast, overload
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang, Span
-from finstat_kit.client import names
+from finstat_kit.arguments import Lang
+from finstat_kit.client import openers
 from finstat_kit.client.collections.collection import Collection, Units
-from finstat_kit.client.names import openers
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
 from finstat_kit.errors import Either, UsageError
@@ -77,7 +77,7 @@ def use(
     *,
     lang: Lang | None = None,
     cache: str | Path | None = None,
-    max_age: Span | None = None,
+    max_age: str | float | timedelta | None = None,
 ) -> Register: ...
 @overload
 def use(register: None) -> None: ...
@@ -86,7 +86,7 @@ def use(
     *,
     lang: Lang | None = None,
     cache: str | Path | None = None,
-    max_age: Span | None = None,
+    max_age: str | float | timedelta | None = None,
 ) -> Register | None:
     """Set the register that the module-level functions use, until another is set.
 
@@ -131,7 +131,7 @@ def using(
     *,
     lang: Lang | None = None,
     cache: str | Path | None = None,
-    max_age: Span | None = None,
+    max_age: str | float | timedelta | None = None,
 ) -> Iterator[Register]:
     """Set the register that the module-level functions use, for one block.
 
@@ -206,7 +206,7 @@ def _register_of(
     name: str,
     lang: Lang | None = None,
     cache: str | Path | None = None,
-    max_age: Span | None = None,
+    max_age: str | float | timedelta | None = None,
 ) -> Register:
     if isinstance(register, Register):
         _refuse_cache(cache, max_age, "a Register has its own: Register(…, cache=)")
@@ -341,9 +341,7 @@ def _forwarded(method: Callable[..., object], name: str) -> Callable[..., object
 
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]  # without self
-    vars(forwarded)["__signature__"] = names.plain_signature(
-        signature.replace(parameters=parameters)
-    )
+    vars(forwarded)["__signature__"] = signature.replace(parameters=parameters)
     forwarded.__module__, forwarded.__qualname__ = "finstat_kit", name
     return forwarded
 

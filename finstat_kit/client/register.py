@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -16,21 +16,22 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Checked, Frame, Grouping, Lang, Since, Span
+from finstat_kit.arguments import By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
-from finstat_kit.client.names import former_name
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import count_by as counts
+from finstat_kit.frames.counts.count_by import Every
 from finstat_kit.frames.places import labels, locations as places
+from finstat_kit.frames.places.locations import Level
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.wire import CodelistName
 from finstat_kit.transport.base import Transport, is_loopback
 from finstat_kit.transport.exchange import Exchange, Stats
 
 if TYPE_CHECKING:
-    from finstat_kit.client.methods.financials import Given, Year
     from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.financials.items import Activity
     from finstat_kit.frames.reports.filed import Filed
@@ -92,7 +93,7 @@ class Register(Checked):
         tries: int = 5,
         lang: Lang | None = None,
         cache: str | Path | None = None,
-        max_age: Span | None = None,
+        max_age: str | float | timedelta | None = None,
         transport: Transport | BaseTransport | None = None,
     ) -> None:
         # In this process a register has a name instead of a URL: "sample:".
@@ -131,7 +132,7 @@ class Register(Checked):
         self.reports = Collection("reports", self._session)
         self.annual_reports = Collection("annual_reports", self._session)
 
-    def _keep(self, cache: str | Path | None, max_age: Span | None) -> None:
+    def _keep(self, cache: str | Path | None, max_age: str | float | timedelta | None) -> None:
         """Keep replies in a file, if one is given."""
         if cache is None:
             if max_age is not None:
@@ -188,11 +189,6 @@ class Register(Checked):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    if not TYPE_CHECKING:  # else type checkers would accept every misspelt name
-
-        def __getattr__(self, name: str) -> object:
-            raise former_name(name, f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         many = "s" if self.connections > 1 else ""
@@ -294,7 +290,7 @@ class Register(Checked):
         """
         return methods.reference.codelist(self._session, "municipalities", refresh=refresh)
 
-    def codelist(self, name: wire.CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
+    def codelist(self, name: CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
 
         Args:
@@ -322,7 +318,7 @@ class Register(Checked):
         self,
         text: str | None = None,
         *,
-        level: places.Level | None = None,
+        level: Level | None = None,
         refresh: bool = False,
     ) -> pl.DataFrame:
         """Fetch regions, districts and municipalities as one frame, or search in it.
@@ -395,7 +391,7 @@ class Register(Checked):
         frame: Frame,
         *,
         lang: Lang | None = None,
-        columns: labels.Columns = None,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
         front: bool = False,
     ) -> Frame:
         """Add the label behind each code, directly after the code's column.
@@ -439,7 +435,10 @@ class Register(Checked):
         )
 
     def unresolved_codes(
-        self, frame: pl.DataFrame | pl.LazyFrame, *, columns: labels.Columns = None
+        self,
+        frame: pl.DataFrame | pl.LazyFrame,
+        *,
+        columns: Sequence[str] | Mapping[str, str] | None = None,
     ) -> pl.DataFrame:
         """Count the codes of a frame without a label.
 
@@ -467,7 +466,7 @@ class Register(Checked):
         frame: pl.DataFrame | pl.LazyFrame,
         by: Grouping = "kraj",
         *,
-        last_change: counts.Every | None = None,
+        last_change: Every | None = None,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
         """Count the units of a frame by code, including units without a label.
@@ -626,9 +625,7 @@ class Register(Checked):
 
         return panels.panel(figures, self.today, balanced=balanced, years=years)
 
-    def match_places(
-        self, names: pl.Series | Sequence[str], *, level: places.Level
-    ) -> pl.DataFrame:
+    def match_places(self, names: pl.Series | Sequence[str], *, level: Level) -> pl.DataFrame:
         """Match names or codes of places, in any spelling, with today's codes.
 
         To add a column of codes to other data:
@@ -675,7 +672,7 @@ class Register(Checked):
         minutes: float = 10,
         n: int | None = None,
         seed: int = 1,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         max_requests: int | None = None,
         lang: Lang | None = None,
         progress: bool | None = None,
@@ -1010,8 +1007,8 @@ class Register(Checked):
 
     def filings(
         self,
-        units: Given = None,
-        year: Year = None,
+        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
+        year: int | Iterable[int] | None = None,
         *,
         ico: str | None = None,
         consolidated: bool = False,
@@ -1129,8 +1126,8 @@ class Register(Checked):
 
     def financials(
         self,
-        units: Given = None,
-        year: Year = None,
+        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
+        year: int | Iterable[int] | None = None,
         *,
         ico: str | None = None,
         consolidated: bool = False,

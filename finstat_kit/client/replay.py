@@ -98,7 +98,7 @@ class Replay(Register):
                 f"{target} is not in {self.path}",
                 cure=_recording(self.path, self._file.about.register, "run the same lines after "),
             )
-        return entry.reply
+        return entry.reply(self._file.about)
 
 
 def _recording(path: str | Path, url: str = LIVE, run: str = "") -> Either:

@@ -1,4 +1,4 @@
-"""The database of a cache file: its tables, their rows, and the checksums of these."""
+"""The database of a cache file: its tables, their rows, and the checksum of each."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -17,21 +18,21 @@ from urllib.parse import parse_qsl, quote, urlencode
 from zoneinfo import ZoneInfo
 
 from finstat_kit.errors import CacheError, UsageError
-from finstat_kit.protocol.wire import Reply
+from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport.base import Stopped
 
 Result = TypeVar("Result")
 _KIND: Final = 0x66736B63  # application_id: a file of this package
-_FORMAT: Final = 1  # user_version
+_FORMAT: Final = 2  # user_version
 _TABLES: Final = """
-    CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), text TEXT, seal BLOB);
+    CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), text TEXT, sum BLOB);
     CREATE TABLE replies (
         path TEXT, query TEXT, status INTEGER, fetched REAL, day TEXT, since TEXT, checked REAL,
-        body BLOB, sum BLOB, seal BLOB, PRIMARY KEY (path, query));
+        body BLOB, sum BLOB, PRIMARY KEY (path, query));
 """
 LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C while another process has the lock
-FIELDS: Final = "status, fetched, day, since, checked, sum, seal"
+FIELDS: Final = "status, fetched, day, since, checked, body, sum"
 _BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
 
 
@@ -71,7 +72,7 @@ class Database:
 
         Raises:
             UsageError: It is another program's file.
-            CacheError: A later version of this package wrote it.
+            CacheError: Another version of this package wrote it.
             Stopped: *stop* was set while another process had the lock.
         """
         end = time.monotonic() + waits
@@ -137,7 +138,7 @@ class Database:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables of a new file; refuse a file of another kind or of a later format."""
+    """Create the tables of a new file; refuse a file of another kind or format."""
 
     def number(name: str) -> int:
         return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
@@ -158,9 +159,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
                 connection.execute(f"PRAGMA user_version = {_FORMAT}")
     if number("application_id") != _KIND:
         raise UsageError(f"{str(path)!r} is not a cache file", cure="give another")
-    if number("user_version") > _FORMAT:
+    if number("user_version") != _FORMAT:
         raise CacheError(
-            f"the file {path} was written by a later version of finstat_kit; "
+            f"the file {path} was written by another version of finstat_kit; "
             "update finstat_kit, or give another file"
         )
 
@@ -212,39 +213,33 @@ class CacheState:
 
 
 class Kept(NamedTuple):
-    """A cached reply, and when it was fetched: seconds since 1970, and the register's day."""
-
-    reply: Reply
-    fetched: float
-    day: date
-
-
-class Age(NamedTuple):
-    """The age of a cached reply.
+    """A cached reply, as its row has it.
 
     Attributes:
+        status: 200 or 404.
+        fetched: Seconds since 1970.
+        day: The register's day when it was fetched.
         since: The register's day when it was last known to be unchanged, by the register's own
-            clock and never too late; None if its replies are without a date.
+            clock and never too late; "" if its replies are without a date.
         checked: The same moment in seconds since 1970, by our clock.
+        body: Compressed.
     """
-
-    since: date | None
-    checked: float
-
-
-class Row(NamedTuple):
-    """The metadata of a cached reply."""
 
     status: int
     fetched: float
     day: str
-    since: str  # "" if unknown
+    since: str
     checked: float
-    sum: bytes  # SHA-256 of the packed body
+    body: bytes
 
-    def seal(self, register: str, path: str, query: str) -> bytes:
-        """Return the SHA-256 of the metadata, of the key of the reply, and of its register."""
+    def sum(self, register: str, path: str, query: str) -> bytes:
+        """Return the SHA-256 of the row, its key included, and of its register."""
         return sha256(repr((register, path, query, *self)).encode()).digest()
+
+    def reply(self, register: About) -> Reply:
+        """Return the reply as it was received, with the mark of invented data."""
+        headers = {INVENTED: register.invented} if register.invented else {}
+        return Reply(self.status, headers, zlib.decompress(self.body))
 
 
 def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
@@ -253,11 +248,11 @@ def read_about(connection: sqlite3.Connection, path: Path) -> About | None:
     Raises:
         CacheError: They were altered.
     """
-    row = connection.execute("SELECT text, seal FROM about").fetchone()
+    row = connection.execute("SELECT text, sum FROM about").fetchone()
     if row is None:
         return None
-    text, seal = row
-    if not isinstance(text, str) or sha256(text.encode()).digest() != seal:
+    text, digest = row
+    if not isinstance(text, str) or sha256(text.encode()).digest() != digest:
         raise CacheError(f"the file {path} was altered; remove it and record it again")
     return About(**json.loads(text))
 

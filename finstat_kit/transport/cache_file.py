@@ -8,12 +8,12 @@ import sqlite3
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from hashlib import sha256
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from finstat_kit import arguments
 from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
@@ -22,11 +22,9 @@ from finstat_kit.transport.cache_database import (
     FIELDS,
     LOCKED,
     About,
-    Age,
     CacheState,
     Database,
     Kept,
-    Row,
     day_of,
     key_of,
     read_about,
@@ -175,21 +173,18 @@ class CacheFile:
         path, query = key_of(target)
 
         def read(file: sqlite3.Connection) -> Kept | None:
-            statement = f"SELECT {FIELDS}, body FROM replies WHERE path = ? AND query = ?"
+            statement = f"SELECT {FIELDS} FROM replies WHERE path = ? AND query = ?"
             found = file.execute(statement, (path, query)).fetchone()
             if found is None:
                 return None
-            *fields, seal, body = found
-            row = Row(*fields)
-            whole = isinstance(body, bytes) and sha256(body).digest() == row.sum
-            if row.seal(self.about.name, path, query) != seal or not whole:
+            *fields, digest = found
+            kept = Kept(*fields)
+            if kept.sum(self.about.name, path, query) != digest:
                 raise CacheError(
                     f"the reply to {target} in {self.path} was altered; remove the "
                     "file and record it again"
                 )
-            mark = self.about.invented
-            reply = Reply(row.status, {INVENTED: mark} if mark else {}, zlib.decompress(body))
-            return Kept(reply, row.fetched, date.fromisoformat(row.day))
+            return kept
 
         return self._read(read, stop)
 
@@ -210,14 +205,14 @@ class CacheFile:
         """
         key = key_of(target)
         body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
-        now, digest = float(self._wall()), sha256(body).digest()
+        now = float(self._wall())
         with self._lock:
             self.note(reply)
-            row = Row(reply.status, now, self._today().isoformat(), _text(self._day), now, digest)
+            kept = Kept(reply.status, now, self._today().isoformat(), _text(self._day), now, body)
             self._write(
-                f"INSERT OR REPLACE INTO replies (path, query, body, {FIELDS})"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(*key, body, *row, row.seal(self.about.name, *key))],
+                f"INSERT OR REPLACE INTO replies (path, query, {FIELDS})"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [(*key, *kept, kept.sum(self.about.name, *key))],
                 stop,
             )
 
@@ -230,12 +225,9 @@ class CacheFile:
 
     def ages(
         self, path: str, ids: Sequence[int], stop: threading.Event | None = None
-    ) -> dict[int, Age]:
-        """Return the age of every cached reply to ``path?id=…`` for some ids."""
-        return {
-            id_: Age(date.fromisoformat(row.since) if row.since else None, row.checked)
-            for id_, row in self._rows(path, ids, stop)
-        }
+    ) -> dict[int, Kept]:
+        """Return every cached reply to ``path?id=…`` for some ids, without its body."""
+        return {id_: kept._replace(body=b"") for id_, kept, _ in self._rows(path, ids, stop)}
 
     def confirm(
         self, path: str, ids: Iterable[int], now: float, stop: threading.Event | None = None
@@ -243,45 +235,39 @@ class CacheFile:
         """Record that the newest reply shows the replies of these ids to be unchanged."""
         with self._lock:
             since = _text(self._day)
-            changed = [
-                (f"id={id_}", row._replace(since=since or row.since, checked=float(now)))
-                for id_, row in self._rows(path, list(ids), stop)
-            ]
-            name = self.about.name
+            changed = []
+            for id_, kept, digest in self._rows(path, list(ids), stop):
+                confirmed = kept._replace(since=since or kept.since, checked=float(now))
+                key = path, f"id={id_}"
+                changed.append((confirmed.since, confirmed.checked,
+                                confirmed.sum(self.about.name, *key), *key, digest))  # fmt: skip
             self._write(
-                "UPDATE replies SET since = ?, checked = ?, seal = ? WHERE path = ? AND query = ?"
+                "UPDATE replies SET since = ?, checked = ?, sum = ? WHERE path = ? AND query = ?"
                 " AND sum = ?",
-                [
-                    (row.since, row.checked, row.seal(name, path, query), path, query, row.sum)
-                    for query, row in changed
-                ],
+                changed,
                 stop,
             )
 
     def _rows(
         self, path: str, ids: Sequence[int], stop: threading.Event | None
-    ) -> list[tuple[int, Row]]:
-        def read(file: sqlite3.Connection) -> list[tuple[int, Row]]:
-            rows: list[tuple[int, Row]] = []
-            for start in range(0, len(ids), _AT_ONCE):
-                keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
+    ) -> Iterator[tuple[int, Kept, bytes]]:
+        """Yield each of some ids whose reply is cached and whole, with that and its checksum."""
+        for start in range(0, len(ids), _AT_ONCE):
+            keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
+            statement = (
+                f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
+                f"({', '.join('?' * len(keys))})"
+            )
+            try:
                 # All at once: an open cursor would hold the file as long as a traceback has it.
-                selected = file.execute(
-                    f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
-                    f"({', '.join('?' * len(keys))})",
-                    (path, *keys),
-                ).fetchall()
-                for query, *fields, seal in selected:
-                    row = Row(*fields)
-                    if row.seal(self.about.name, path, query) == seal and query in keys:
-                        rows.append((keys[query], row))
-            return rows
-
-        try:
-            return self._read(read, stop) or []
-        except CacheError as error:
-            self._warn(error)
-            return []
+                rows = self._read(partial(_all, statement, (path, *keys)), stop)
+            except CacheError as error:
+                self._warn(error)
+                return
+            for query, *fields, digest in rows or ():
+                kept = Kept(*fields)
+                if query in keys and kept.sum(self.about.name, path, query) == digest:
+                    yield keys[query], kept, digest
 
     def _is_ours(self, written: About | None) -> bool:
         """Return whether a file is of this register; False while only a reply can show it.
@@ -383,6 +369,10 @@ class CacheFile:
                 f"the cache {str(self.path)!r} cannot be used: {error}; replies are requested, and "
                 "those that cannot be written are not kept"
             )
+
+
+def _all(statement: str, values: Sequence[str], file: sqlite3.Connection) -> list[Any]:
+    return file.execute(statement, values).fetchall()
 
 
 def _text(day: date | None) -> str:

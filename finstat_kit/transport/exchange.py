@@ -37,7 +37,6 @@ from finstat_kit.transport.base import (
 )
 
 if TYPE_CHECKING:
-    from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
 
 T = TypeVar("T")
@@ -151,17 +150,18 @@ class Exchange:
             Stopped: As `get` does.
         """
         entry = None if self.cache is None else self.cache.usable(request.target, stop)
-        if entry is None or (day is not None and entry.day != day):
+        if self.cache is None or entry is None or (day and entry.day != day.isoformat()):
             return self.get(request, stop)
+        reply = entry.reply(self.cache.about)
         try:
-            value = value_of(request, entry.reply, entry.fetched)
+            value = value_of(request, reply, entry.fetched)
         except NotFound as error:
             error.url = self.base_url + request.target
-            self._count_cached(entry)
+            self._count_cached(reply, entry.fetched)
             raise
         except (RegisterError, MayPass):  # kept by a version with fewer checks
             return self.get(request, stop)
-        self._count_cached(entry)
+        self._count_cached(reply, entry.fetched)
         return value
 
     def get(
@@ -299,17 +299,17 @@ class Exchange:
         elif self.cache is not None:
             self.cache.note(reply)
 
-    def _count_cached(self, entry: Kept) -> None:
+    def _count_cached(self, reply: Reply, fetched: float) -> None:
         """Count a cached reply and record its time."""
         with self._lock:
             stats = self.stats
             self.stats = replace(
                 stats,
                 kept=stats.kept + 1,
-                first_reply=min(stats.first_reply or entry.fetched, entry.fetched),
-                last_reply=max(stats.last_reply or entry.fetched, entry.fetched),
+                first_reply=min(stats.first_reply or fetched, fetched),
+                last_reply=max(stats.last_reply or fetched, fetched),
             )
-        self.invented = shown(entry.reply.headers.get(INVENTED, ""))
+        self.invented = shown(reply.headers.get(INVENTED, ""))
 
     def _wait_for_turn(self, stop: threading.Event | None) -> None:
         """Wait for a slot of the rate outside any pause that the register asked for."""

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import faulthandler
+import os
+import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Final, Generic, TypeVar
+from typing import IO, Final, Generic, TypeVar
 
 import polars as pl
 
@@ -151,49 +155,66 @@ def in_order(
 
 def heeding_interrupts(
     produce: Callable[[threading.Event], Iterator[Result]],
-    outer: threading.Event | None = None,
 ) -> Generator[Result, None, None]:
     """Yield what *produce* yields in a separate thread, so that Ctrl-C ends any wait for it.
 
-    For code that polars calls, in its own threads or while it defers Ctrl-C. *outer* ends it too:
-    polars raises a Ctrl-C in one of its threads, and not in the others.
+    For code that polars calls, in its own threads or while it defers Ctrl-C.
 
     Raises:
         KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
     """
-    stop = Stop(outer, _exiting)
-    workers: Workers[None, None] = Workers(1)
+    stop, interrupted = Stop(_exiting), _ctrl_c()
     results = produce(stop)
-    arrived: list[Outcome[Result | None]] = []
+    while True:
+        # One thread per result: polars leaves a generator that it needs no more where it stands.
+        workers: Workers[None, None] = Workers(1)
+        arrived: list[Outcome[Result | None]] = []
+        advance = partial(next, results, None)
+        workers.submit(None, lambda: arrived.append(Outcome(advance)))  # noqa: B023
+        try:
+            while not arrived:
+                workers.finished()
+                pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
+                if interrupted() or stop.is_set():
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            stop.set()
+            while not arrived:
+                workers.finished()
+            raise interrupt from arrived[0].error
+        finally:
+            _end(workers)
+        if (result := arrived[0].result()) is None:
+            return
+        yield result
 
-    def advance() -> None:
-        arrived.append(Outcome(partial(next, results, None)))
 
-    try:
-        while True:
-            workers.submit(None, advance)
-            try:
-                while not arrived:
-                    workers.finished()
-                    pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
-                    if stop.is_set():
-                        raise KeyboardInterrupt
-            except KeyboardInterrupt as interrupt:
-                stop.set()
-                while not arrived:
-                    workers.finished()
-                raise interrupt from arrived[0].error
-            result = arrived.pop().result()
-            if result is None:
-                return
-            yield result
-    finally:
-        while True:
-            # Python raises a Ctrl-C that polars deferred once more, anywhere: also here.
-            with contextlib.suppress(KeyboardInterrupt):
-                stop.set()
-                workers.end()
-                break
+def _end(workers: Workers[None, None]) -> None:
+    while True:
+        # Python raises a Ctrl-C that polars deferred once more, anywhere: also here.
+        with contextlib.suppress(KeyboardInterrupt):
+            workers.end()
+            return
+
+
+def _ctrl_c() -> Callable[[], bool]:
+    """Return a function that returns whether there was a Ctrl-C since, in any thread.
+
+    Python calls its handler in the main thread alone, which waits for polars, and a notebook's
+    kernel replaces the handler of polars in each cell. `faulthandler` writes in the handler itself.
+    """
+    if not hasattr(faulthandler, "register"):  # on Windows polars alone can tell
+        return lambda: False
+    log = _log_of_interrupts()
+    begin = os.fstat(log.fileno()).st_size
+    faulthandler.unregister(signal.SIGINT)  # else it stays below a handler that was set since
+    faulthandler.register(signal.SIGINT, log, all_threads=False, chain=True)
+    return lambda: os.fstat(log.fileno()).st_size > begin
+
+
+@cache
+def _log_of_interrupts() -> IO[bytes]:
+    return tempfile.TemporaryFile()
 
 
 @atexit.register

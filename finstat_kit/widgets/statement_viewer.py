@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import ipywidgets
@@ -11,7 +11,7 @@ import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.collection import matching_units, numbers_meant
-from finstat_kit.client.methods.financials import Given, by_year
+from finstat_kit.client.methods.financials import by_year
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
@@ -109,7 +109,7 @@ class StatementViewer(base.Picker):
 
     def __init__(
         self,
-        units: Given = None,
+        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
         *,
         register: Register | str | None = None,
         lang: Lang | None = None,

@@ -72,25 +72,6 @@ def test_arguments_in_excess_and_absent_ones_are_named() -> None:
         fk.sample(5).as_filed(pl.DataFrame(), 3)  # type: ignore[call-arg, arg-type]
 
 
-@pytest.mark.parametrize(
-    ("former", "now"),
-    [
-        ("legal_forms", r'codelist\("legal_forms"\)'),
-        ("find_places", r"locations\(text\)"),
-        ("count_last_changes", "last_change="),
-        ("plan", "dry_run=True"),
-        ("MirrorError", "errors.MirrorError"),
-    ],
-)
-def test_a_former_name_names_what_took_its_place(former: str, now: str) -> None:
-    """Of the package and of a register; another name is missing as any other."""
-    with pytest.raises(AttributeError, match=now):
-        getattr(fk, former)
-    with pytest.raises(AttributeError, match=now):
-        getattr(fk.sample(5), former)
-    assert not hasattr(fk.sample(5), "nothing_of_the_kind")
-
-
 def test_what_is_no_boolean_is_refused() -> None:
     """A text would count as True, also "no"."""
     reg = fk.sample(1_000)

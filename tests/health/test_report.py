@@ -1,4 +1,4 @@
-"""The health report: every kind of fault on its line, and never more than 30 requests."""
+"""The health report: every kind of fault on its line, and never too many requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.faults import CLOSE, FaultServer, reply
 from tests.support.registers import Altered
 
 HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
-MOST_REQUESTS = 45
+MOST_REQUESTS = 72
 
 
 def changed(change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
@@ -43,7 +43,7 @@ def without(key: str) -> Callable[[bytes], bytes]:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_healthy_register_is_well(strict: bool) -> None:
-    """All is well with the sample, in at most 45 requests."""
+    """All is well with the sample, in at most 72 requests."""
     sample = fk.sample(strict=strict)
 
     report = fk.doctor(register=sample)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Checked, Since
+from finstat_kit.arguments import Checked
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.records import get_records
 from finstat_kit.client.collections.scan import scan
@@ -20,6 +20,7 @@ from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import date, timedelta
 
 
 _MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
@@ -45,7 +46,9 @@ class Collection(Checked):
     def __repr__(self) -> str:
         return f"<collection {self._name}, /api/{wire.LISTS[self._name]}>"
 
-    def count(self, *, changed_since: Since = None, after_id: int = 0) -> int:
+    def count(
+        self, *, changed_since: str | date | timedelta | None = None, after_id: int = 0
+    ) -> int:
         """Fetch the number of matching ids.
 
         Advisory: the register changes while it is read, so a walk never relies on it.
@@ -71,7 +74,7 @@ class Collection(Checked):
     def ids(
         self,
         *,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -111,7 +114,7 @@ class Collection(Checked):
     def pages(
         self,
         *,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -134,7 +137,12 @@ class Collection(Checked):
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
         return walk.pages(self._session, self._name, query, limit)
 
-    def scan(self, *, changed_since: Since = None, max_requests: int | None = None) -> pl.LazyFrame:
+    def scan(
+        self,
+        *,
+        changed_since: str | date | timedelta | None = None,
+        max_requests: int | None = None,
+    ) -> pl.LazyFrame:
         """Scan the records lazily: only the data that the query needs are fetched.
 
         If the query needs only ``id``, no record is fetched (to count rows, select it first).
@@ -237,7 +245,7 @@ class Units(Collection):
     def count(
         self,
         *,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
         ico: str | None = None,
         dic: str | None = None,
@@ -275,7 +283,7 @@ class Units(Collection):
     def ids(
         self,
         *,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
@@ -327,7 +335,7 @@ class Units(Collection):
     def pages(
         self,
         *,
-        changed_since: Since = None,
+        changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
@@ -32,7 +32,7 @@ from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
-    from finstat_kit.transport.cache_database import Age
+    from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
@@ -142,23 +142,20 @@ def fetch_records(
         return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
 
     fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
-    try:
-        with holding(so_far, text), closing(fetched):
-            for id_, record in fetched:
-                advance(1)
-                if isinstance(record, ProtocolError) and not keep:
-                    raise record
-                if not isinstance(record, RegisterError):
-                    batch.append(record)
-                elif keep:
-                    batch.append(kind.shape(id=id_))
-                else:
-                    missing_ids.append(id_)
-                if len(batch) >= _BATCH:
-                    frames.append(kind.frame(batch))
-                    batch.clear()
-    except Stopped as stopped:
-        raise RecordsStopped(so_far) from stopped
+    with holding(so_far, text), closing(fetched):
+        for id_, record in fetched:
+            advance(1)
+            if isinstance(record, ProtocolError) and not keep:
+                raise record
+            if not isinstance(record, RegisterError):
+                batch.append(record)
+            elif keep:
+                batch.append(kind.shape(id=id_))
+            else:
+                missing_ids.append(id_)
+            if len(batch) >= _BATCH:
+                frames.append(kind.frame(batch))
+                batch.clear()
     if missing_ids:
         raise _not_found(missing_ids, len(ids), so_far())
     return so_far()
@@ -379,7 +376,11 @@ def _unchanged(
     ages = file.ages(kind.path, ids, stop)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
-    check_days = {id_: age.since for id_, age in ages.items() if age.since and id_ not in young}
+    check_days = {
+        id_: date.fromisoformat(age.since)
+        for id_, age in ages.items()
+        if age.since and id_ not in young
+    }
     if not check_days:
         return frozenset(young)
     checked = _ids_not_in_changes(session, kind.listed, check_days, stop)
@@ -388,7 +389,7 @@ def _unchanged(
     return frozenset(young | checked)
 
 
-def _is_young(age: Age, session: Session) -> bool:
+def _is_young(age: Kept, session: Session) -> bool:
     # An age is negative after a clock was set back.
     return 0 <= session.exchange.now - age.checked < session.max_age
 
@@ -420,16 +421,3 @@ def _ids_not_in_changes(
             return unchanged_ids
     assert query is not None
     return {id_ for id_ in unchanged_ids if id_ <= query.after_id}
-
-
-class RecordsStopped(Stopped):
-    """Records abandoned because the work they belong to was stopped.
-
-    Attributes:
-        so_far: Builds the frame of the records before. Deferred: while polars defers a Ctrl-C,
-            every call of polars ends in a KeyboardInterrupt.
-    """
-
-    def __init__(self, so_far: Callable[[], pl.DataFrame]) -> None:
-        super().__init__()
-        self.so_far = so_far

@@ -10,7 +10,6 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.collections.scan import guarded
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.session import Session
 from finstat_kit.errors import UsageError, warn
@@ -122,5 +121,4 @@ def _read_in_batches(
     names = [name for name in (*report_cells.RECORD_COLUMNS, *together) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
-    read_lazily = reports.select(names).map_batches(read, schema=schema, streamable=not together)
-    return guarded(read_lazily)
+    return reports.select(names).map_batches(read, schema=schema, streamable=not together)

@@ -14,7 +14,6 @@ from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
-from finstat_kit.frames.places import labels
 
 Basis = Literal["previous_year", "previous_column"]
 # Why there is no change, the first that applies.
@@ -36,7 +35,10 @@ _IDENTITY: Final[tuple[str, ...]] = (
 
 
 def growth(
-    panel: labels.Frame, value: str | Sequence[str], *, basis: Basis = "previous_year"
+    panel: pl.DataFrame | pl.LazyFrame,
+    value: str | Sequence[str],
+    *,
+    basis: Basis = "previous_year",
 ) -> pl.DataFrame:
     """Compute changes to the period before, absolute and relative, where both are comparable.
 

@@ -13,7 +13,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
-from finstat_kit.frames.places import groups, labels
+from finstat_kit.frames.places import groups
 from finstat_kit.protocol.wire import MAX_ID
 
 FEWEST: Final = 10  # units of a group
@@ -35,7 +35,7 @@ PEERS: Final = pl.Schema(
 
 
 def peers(
-    figures: labels.Frame,
+    figures: pl.DataFrame | pl.LazyFrame,
     unit: int,
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = ("section", "size_by_law"),

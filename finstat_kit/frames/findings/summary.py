@@ -114,7 +114,7 @@ def needed(by: Sequence[str]) -> set[str]:
 
 
 def summary(
-    figures: labels.Frame,
+    figures: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = "kraj",
     *,

@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.filings.figures import plan_of
-from finstat_kit.service.filings.filing import EXTRAORDINARY, TWIN, Filing
+from finstat_kit.service.filings.filing import EXTRAORDINARY, TWIN, Filing, case_of
 from finstat_kit.service.state.population import legal_forms
 
-_SHORT_PERIODS: Final = ("short_period", "no_kind_short")  # the last six months of the year
 _LAST_MONTH: Final = 12 * 9_999 + 11
 _MICRO: Final = frozenset({"00", "01", "02", "03", "04", "05"})
 _NOT_LARGE: Final = _MICRO | {"06", "07", "11"}
@@ -93,9 +92,10 @@ def kind_of(unit: Unit, filing: Filing) -> str:
 def period_of(filing: Filing, unit: Unit) -> tuple[int, int]:
     """Return the first and the last month of a filing, counted from the year 0."""
     first, last = _period(filing, unit)
-    if filing.case in _SHORT_PERIODS:
+    period = case_of(filing).period
+    if period == "short":
         return last - 5, last
-    return first, _LAST_MONTH if filing.case == "year_9999" else last
+    return first, _LAST_MONTH if period == "endless" else last
 
 
 def _period(filing: Filing, unit: Unit) -> tuple[int, int]:

@@ -66,22 +66,45 @@ class Case(msgspec.Struct, frozen=True):
         statement: Fields of the statement that it replaces; None leaves them out.
         report: Fields of the reports that it replaces.
         title: Fields of the title page of the reports that it replaces.
+        state: Of the records, which have no other fields then.
+        access: Of the reports.
+        period: ``short``, the last six months of the year, or ``endless``.
+        owner: What the record names another of: the ``unit`` of the statement, or the ``statement``
+            of the report.
+        more: How many more reports than a statement of the year has.
+        twice: The first report is filed twice, with ``other`` or ``equal`` figures.
+        content: What a report has: ``attachments`` or ``none`` for no content, ``empty``, the
+            ``title`` page alone, or one with ``texts`` for booleans.
+        cells: How its tables differ: a ``sum`` is wrong, all are ``blank`` but those of the
+            ``previous`` year, these are ``restated``, or one is ``not_a_number``.
     """
 
     share: int = 0
     statement: dict[str, object] = {}
     report: dict[str, object] = {}
     title: dict[str, object] = {}
+    state: str = ""
+    access: str = "Verejné"
+    period: str = ""
+    owner: str = ""
+    more: int = 0
+    twice: str = ""
+    content: str = ""
+    cells: str = ""
 
 
 @cache
 def all_cases() -> dict[str, Case]:
-    """Return the difficulties; those with a share come first, in the order they are dealt out.
-
-    One without fields is drawn where its name is looked up: in the period, the reports, their
-    content or their cells.
-    """
+    """Return the difficulties; those with a share come first, in the order they are dealt out."""
     return facts("cases", dict[str, Case])
+
+
+_NO_CASE: Final = Case()
+
+
+def case_of(filing: Filing) -> Case:
+    """Return the difficulty of a filing, one that changes nothing where it has none."""
+    return all_cases()[filing.case] if filing.case else _NO_CASE
 
 
 def drawn_case(key: int) -> str | None:

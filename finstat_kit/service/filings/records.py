@@ -26,9 +26,9 @@ from finstat_kit.service.filings.filing import (
     MOST_REPORTS,
     OLD_FORMS,
     TWIN,
-    Case,
     Filing,
     all_cases,
+    case_of,
     extras,
 )
 from finstat_kit.service.filings.filings import Filings
@@ -54,7 +54,7 @@ def statement(filings: Filings, id_: int) -> Json | None:
     drawn_up = day - 1 - key % 20
     record: Json = {
         "id": id_,
-        "idUJ": filings.another_unit(filing) if filing.case == "not_own_statement" else filing.unit,
+        "idUJ": filings.another_unit(filing) if case_of(filing).owner == "unit" else filing.unit,
         "obdobieOd": _month(start),
         "obdobieDo": _month(end),
         # What was filed on paper has no day.
@@ -72,7 +72,7 @@ def statement(filings: Filings, id_: int) -> Json | None:
         "zdrojDat": "FRSR",
         CHANGED: _day(filing.changed),
     }
-    return _without_nulls({**record, **_fields(filing).statement})
+    return _without_nulls({**record, **case_of(filing).statement})
 
 
 def report(filings: Filings, id_: int) -> Json | None:
@@ -87,13 +87,13 @@ def report(filings: Filings, id_: int) -> Json | None:
         return None
     if state := _state(filing, id_):
         return state
-    unit, template = filings.unit_of(filing), templates[index]
-    access = _access(unit, filing)
+    unit, template, case = filings.unit_of(filing), templates[index], case_of(filing)
+    access = "Neverejné" if unit.kind == "trader" else case.access
     with_tables = template in tabular(unit, filing)
     record: Json = {
         "id": id_,
         "idUctovnejZavierky": filings.another_statement(filing)
-        if filing.case == "not_own_report"
+        if case.owner == "statement"
         else filings.id_of(STATEMENTS, filing.slot),
         "idSablony": template,
         "mena": "EUR" if filing.key >> 6 & 1 else None,
@@ -105,14 +105,14 @@ def report(filings: Filings, id_: int) -> Json | None:
         CHANGED: _day(filing.changed),
     }
     if with_tables:
-        record |= _fields(filing).report
+        record |= case.report
     if access == "Verejné":
-        again = filing.case == "two_of_one_form" and template in templates[:index]
+        again = case.twice == "other" and template in templates[:index]
         record["obsah"] = _content(
             filings, filing, unit, template if with_tables else None, again=again
         )
     if access != "Neverejné" and (
-        not with_tables or filing.key >> 7 & 1 or filing.case == "attachments_only"
+        not with_tables or filing.key >> 7 & 1 or case.content == "attachments"
     ):
         record["prilohy"] = [attachment(2 * id_, str(template))]
     return _without_nulls(record)
@@ -224,8 +224,7 @@ def attachment(id_: int, name: str) -> Json:
 
 def _state(filing: Filing, id_: int) -> Json | None:
     """Return the record of a filing that is deleted or non-public."""
-    states = {"deleted": "ZMAZANÉ", "non_public_record": "NEVEREJNÁ"}
-    state = states.get(filing.case or "")
+    state = case_of(filing).state
     return {"id": id_, STATE: state, CHANGED: _day(filing.changed)} if state else None
 
 
@@ -234,16 +233,10 @@ def _templates(filings: Filings, filing: Filing) -> list[int]:
     notes, auditor, notice = extras(filing.key)
     without_tables = [_NOTES] * notes + [_AUDITOR] * auditor + [_NOTICE] * notice
     forms = tabular(filings.unit_of(filing), filing)
-    again = forms[:1] if filing.case in ("two_of_one_form", "two_equal") else ()
+    again = forms[:1] if case_of(filing).twice else ()
     templates = [*forms, *again, *without_tables][: filing.reports]
     turn = (filing.key >> 28) % len(templates)
     return templates[turn:] + templates[:turn]
-
-
-def _access(unit: Unit, filing: Filing) -> str:
-    if unit.kind == "trader" or filing.case == "non_public":
-        return "Neverejné"
-    return "Verejné prílohy" if filing.case == "public_attachments" else "Verejné"
 
 
 def _content(
@@ -255,12 +248,13 @@ def _content(
     again: bool,
 ) -> Json | None:
     """Return the content of a report, None for a mere attachment."""
-    if filing.case in ("no_content", "attachments_only"):
+    wanted = case_of(filing).content
+    if wanted in ("none", "attachments"):
         return None
-    if template is None or filing.case == "empty_content":
+    if template is None or wanted == "empty":
         return {}
-    content: Json = {"titulnaStrana": _title(filing, unit, texts=filing.case == "text_truths")}
-    if filing.case != "title_only":
+    content: Json = {"titulnaStrana": _title(filing, unit, texts=wanted == "texts")}
+    if wanted != "title":
         content["tabulky"] = tables_of(filings, filing, unit, template, again=again)
     return content
 
@@ -295,11 +289,7 @@ def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
         "predchadzajuceObdobieDo": _month(end - 12) if unit.founded < filing.year else None,
         "datumZostavenia": _day(filing.day - 1 - filing.key % 20),
     }
-    return _without_nulls({**title, **_fields(filing).title})
-
-
-def _fields(filing: Filing) -> Case:
-    return all_cases()[filing.case] if filing.case else Case()
+    return _without_nulls({**title, **case_of(filing).title})
 
 
 def _month(number: int) -> str:
@@ -327,22 +317,22 @@ def tables_of(
 
     A report *again* on the same template has other figures.
     """
-    form = form_of(kind_of(unit, filing))
+    form, case = form_of(kind_of(unit, filing)), case_of(filing)
     years = _years(filings, filing, unit, again=again)
     index = [number for number, _ in form.plan.forms].index(template)
     tables: list[Json] = []
     for number, table in enumerate(form.tables(index, *form.draw(unit.key, *years))):
         values = table.values
-        if filing.case == "sum" and index == 0 and number == 1:
+        if case.cells == "sum" and index == 0 and number == 1:
             # Neither total nor profit, which other tables have too.
             row = table.sums[1 + filing.key % (len(table.sums) - 1)]
             values[row, 0] += 1 + filing.key % 900
-        elif filing.case == "previous_only":
+        elif case.cells == "previous":
             values = values * table.previous
-        elif filing.case == "all_blank":
+        elif case.cells == "blank":
             values = np.zeros_like(values)
         cells = _written(values, filing, cents=unit.cents)
-        if filing.case == "not_a_number" and index == number == 0:
+        if case.cells == "not_a_number" and index == number == 0:
             cells[values.shape[1] - 2] = "1e3"  # of the total assets
         tables.append({"nazov": table.name, "data": cells})
     return tables
@@ -364,7 +354,7 @@ def _years(filings: Filings, filing: Filing, unit: Unit, *, again: bool = False)
     years = [_year(unit, plan, filing.year, variant)]
     if unit.founded < filing.year:
         variant_before = _MAIN
-        if filing.case == "restated":
+        if case_of(filing).cells == "restated":
             variant_before = _RESTATED
         elif variant == _CONSOLIDATED:
             variant_before = _CONSOLIDATED
@@ -391,7 +381,7 @@ def _written(values: Ints, filing: Filing, *, cents: bool) -> list[str]:
     filled = np.flatnonzero(flat)
     for place, value in zip(filled.tolist(), flat[filled].tolist(), strict=True):
         cells[place] = f"{value / 100:.2f}" if cents else str(value)
-    if filing.case not in ("all_blank", "previous_only"):
+    if case_of(filing).cells not in ("blank", "previous"):
         # A zero is written now and then where most leave a blank.
         for place in range(filing.key % 97, len(cells), 97):
             cells[place] = cells[place] or "0"

@@ -17,7 +17,7 @@ from finstat_kit.service.filings import records
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
 from finstat_kit.service.filings.filers import tabular
-from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing
+from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing, case_of
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.changes import changed, day_of_change, rows_of
 from finstat_kit.service.state.line import Ints, Line
@@ -28,11 +28,6 @@ _RECORDS = {
     REPORTS: records.report,
     ANNUAL_REPORTS: records.annual_report,
 }
-_REPORTS: Final = {
-    "two_of_one_form": 1,
-    "two_equal": 1,
-    "half": -1,
-}  # more than a statement of the year has
 _UPPER_BITS: Final = 999 << 40  # of the keys: none of these filings has a difficulty by its key
 
 
@@ -113,7 +108,7 @@ def filed(
                 f"businesses up to {OLD_FORMS}",
                 cure=f"in {year} there is one of the unit {unit}",
             )
-        added.append(filing._replace(reports=reports + _REPORTS.get(str(case), 0)))
+        added.append(filing._replace(reports=reports + case_of(filing).more))
     after = replace(after, filings=replace(filings, added=(*filings.added, *added)))
     return after, [filings.id_of(STATEMENTS, filing.slot) for filing in added]
 
