@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from finstat_kit.cli import commands
 from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.faults import CLOSE, FaultServer, reply
-from tests.support.registers import Altered
+from tests.support.registers import Altered, Watched
 
 HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
 MOST_REQUESTS = 72
@@ -121,6 +122,36 @@ def test_each_fault_is_on_its_own_line(
     assert register.asked <= MOST_REQUESTS
 
 
+def test_a_window_that_is_dropped_on_continued_pages_is_noticed() -> None:
+    """The count says so: the second page has ids that did not change since the day."""
+    register = Watched(fk.sample(5_000))
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path != "/api/uctovne-jednotky" or "pokracovat-za-id=0" in query:
+            return None
+        whole = re.sub(r"zmenene-od=[0-9-]+", "zmenene-od=2000-01-01", query)
+        return register.sample._answer("GET", path, whole)
+
+    register.instead = instead
+    report = fk.doctor(register=register)
+
+    assert report.filter(status="fail")["check"].to_list() == ["change window"]
+
+
+def test_a_template_that_is_not_there_is_noticed() -> None:
+    """Reports name it."""
+    register = Watched(fk.sample(50))
+    template = register.reports.get(register.reports.ids(limit=8))["idSablony"].drop_nulls()[0]
+    register.instead = lambda path, query: (
+        Reply(404, {}, b"") if (path, query) == ("/api/sablona", f"id={template}") else None
+    )
+    report = fk.doctor(register=register)
+
+    line = report.filter(check="templates of reports").row(0)
+    assert line[1] == "warn"
+    assert line[2].startswith(f"{template}: status 404")
+
+
 def test_the_worst_comes_first() -> None:
     """Frames are shown by their head: there stands what is wrong."""
     report = fk.doctor(register=Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
@@ -176,8 +207,8 @@ def test_three_silences_in_a_row_end_the_questions() -> None:
 
     report = fk.doctor(register=register)
 
-    assert report["seen"][0] == "no answer, good replies before: 7"
-    assert register.asked == 7 + 3
+    assert report["seen"][0] == "no answer, good replies before: 8"
+    assert register.asked == 8 + 2 * 2 + 1  # the first two pages with second tries, a count
 
 
 def test_a_fault_that_passes_is_no_fault() -> None:
