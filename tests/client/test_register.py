@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import logging
+import os
 import subprocess
 import sys
 import weakref
@@ -518,3 +519,14 @@ def test_any_text_as_a_base_url_is_a_register_or_refused(scheme: str, rest: str)
     """It is taken, or an error names it; no error of another library comes out."""
     with contextlib.suppress(fk.UsageError), fk.Register(scheme + rest) as reg:
         assert reg.base_url.startswith("http")
+
+
+def test_a_machine_without_zone_data_knows_the_registers_day() -> None:
+    """Zones come from a package where the system has none."""
+    code = "import finstat_kit as fk; print(fk.Register('http://127.0.0.1:1').today)"
+    environment = os.environ | {"PYTHONTZPATH": ""}
+    command = [sys.executable, "-c", code]
+    seen = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    now = datetime.now(UTC)
+    days = {(now + timedelta(hours=hours)).date() for hours in (-1, 0, 1, 2)}
+    assert date.fromisoformat(seen.stdout.strip()) in days
