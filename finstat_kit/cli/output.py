@@ -6,7 +6,6 @@ Modules that load polars are imported where they are used, so that ``--help`` an
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shutil
 import signal
@@ -70,19 +69,17 @@ class Output:
 
     def rendered(self, frame: pl.DataFrame, *, header: bool = True) -> bytes:
         """Return the chosen columns of a frame, or of its next part, as bytes of the format."""
-        from finstat_kit.frames.files.write import write_to
+        from finstat_kit.frames.files.write import rendered
 
         frame = self._chosen(frame)
         if self.form == "table":
             return harmless(f"{_full_table(frame)}\n").encode()
-        whole = io.BytesIO()
         written: Format = self.form  # type: ignore[assignment]
-        write_to(whole, frame, written, header=header)
-        return whole.getvalue()
+        return rendered(frame, written, header=header)
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the chosen columns of a frame."""
-        from finstat_kit.frames.files.write import replaced, write
+        from finstat_kit.frames.files.write import put, write
 
         if self.shown:
             write_all(harmless(f"{self._for_terminal(self._chosen(frame))}\n").encode())
@@ -94,9 +91,7 @@ class Output:
             if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
                 write(self._chosen(frame), self.path)
                 return
-            data = self.rendered(frame)
-            with replaced(self.path) as file:
-                file.write(data)
+            put(self.rendered(frame), self.path)
 
     def check(self, schema: pl.Schema) -> None:
         """Refuse, before it is fetched, a result that cannot be written.
