@@ -82,7 +82,7 @@ class Output:
         from finstat_kit.frames.files.write import put, write
 
         if self.shown:
-            write_all(harmless(f"{self._for_terminal(self._chosen(frame))}\n").encode())
+            write_all(for_output(f"{self._for_terminal(self._chosen(frame))}\n".encode()))
             return
         if self.path is None:
             write_all(for_output(self.rendered(frame)))
@@ -172,6 +172,13 @@ def cut_off(after: str, ids: pl.Series, done: int) -> None:
     )
 
 
+def set_encoding() -> None:
+    """Write text as UTF-8 to pipes and files, and to a terminal with ``?`` for what it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = None if stream.isatty() else "utf-8"
+        stream.reconfigure(encoding=encoding, errors="replace")  # type: ignore[union-attr]
+
+
 def write_all(data: bytes) -> None:
     """Write all of it: with polars loaded, a signal makes a write return early."""
     left = memoryview(data)
@@ -206,8 +213,10 @@ def harmless(text: str) -> str:
 
 
 def for_output(data: bytes) -> bytes:
-    """Return text unchanged for a pipe, sanitized for a terminal."""
-    return harmless(data.decode()).encode() if sys.stdout.isatty() else data
+    """Return text unchanged for a pipe, for a terminal sanitized and in its encoding."""
+    if not sys.stdout.isatty():
+        return data
+    return harmless(data.decode()).encode(sys.stdout.encoding, "replace")
 
 
 def _full_table(frame: pl.DataFrame) -> str:

@@ -124,7 +124,11 @@ def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path, unbuff
         (f"{line} >&-", "Error: standard output is closed; send it to a file or a pipe\n"),
         (f"{short} --output={full}.xlsx >&-", ""),
         (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
-        (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),
+        (
+            f"ulimit -f 1; {line} --output {full}.csv",
+            f"Error: {full}.csv cannot be written: File too large; free some space, or give "
+            "another folder\n",
+        ),
     ]:
         env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
         seen = subprocess.run(

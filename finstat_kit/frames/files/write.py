@@ -29,6 +29,8 @@ _SUFFIXES: Final[dict[str, Format]] = {
     ".ndjson": "ndjson",
 }
 _NAMED_NUMBERS: Final = ([pl.String, pl.Int64], [pl.Int32, pl.Int64])  # reasons and forms
+# The apostrophe before a text that a spreadsheet would evaluate, where a program reads it.
+APOSTROPHE: Final = r"^'('*[=+@\t\r-])"
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 
