@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,7 +24,7 @@ from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
-from finstat_kit.protocol.untrusted import shown
+from finstat_kit.protocol.untrusted import escape, shown
 
 _CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
 _INDENT: Final = 2  # per level

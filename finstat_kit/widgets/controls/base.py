@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from typing import Any, Final
 
 import ipywidgets
@@ -21,6 +20,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.financials.assemble import holds
 from finstat_kit.protocol.records import UNITS
+from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
 from finstat_kit.widgets.html.texts import words
 
