@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 
 if TYPE_CHECKING:
     import polars as pl
@@ -105,9 +105,10 @@ class Output:
         from finstat_kit.arguments import near
 
         if unknown := [name for name in self.columns or () if name not in frame.columns]:
-            raise UsageError(
+            raise invalid(
+                "columns",
+                ...,
                 f": there is no column {unknown[0]!r}",
-                argument="columns",
                 cure=f"{near(unknown[0], frame.columns)}there are {', '.join(frame.columns)}",
             )
         return frame if self.columns is None else frame[self.columns]

@@ -21,7 +21,7 @@ from matplotlib.textpath import text_to_path
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.untrusted import printable
@@ -71,10 +71,11 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """
     if ax is not None:
         if not isinstance(ax, Axes):
-            raise UsageError(
+            raise invalid(
+                "ax",
+                ...,
                 f"is a {type(ax).__name__}",
-                argument="ax",
-                cure="give the Axes of a figure, or None for a new one",
+                give="the Axes of a figure, or None for a new one",
             )
         yield ax
         return

@@ -17,7 +17,7 @@ import polars as pl
 from polars import selectors as cs
 
 from finstat_kit import arguments
-from finstat_kit.errors import Either, RegisterError, UsageError
+from finstat_kit.errors import Either, RegisterError, UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
 
@@ -81,21 +81,19 @@ def write(
     path = arguments.path("path", path, "counts.xlsx")
     form = _SUFFIXES.get(path.suffix.lower())
     if form is None:
-        raise UsageError(
+        raise invalid(
+            "path",
+            str(path),
             "has an unknown suffix",
-            argument="path",
-            value=str(path),
-            cure=f"give a name that ends in {', '.join(_SUFFIXES)}",
+            give=f"a name that ends in {', '.join(_SUFFIXES)}",
         )
     for name, given, only in (
         ("note", note is not None, "xlsx"),
         ("decimal_comma", decimal_comma, "csv"),
     ):
         if given and form != only:
-            raise UsageError(
-                f": a {form} file cannot hold it",
-                argument=name,
-                cure=f"write {only}, or leave it out",
+            raise invalid(
+                name, ..., f": a {form} file cannot hold it", cure=f"write {only}, or leave it out"
             )
     if note is not None:
         arguments.text("note", note)
@@ -195,11 +193,11 @@ def refuse_unwritable(path: Path) -> None:
             with tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent):
                 pass
     except OSError as error:
-        raise UsageError(
+        raise invalid(
+            "path",
+            str(path),
             f"cannot be written ({error.strerror})",
-            argument="path",
-            value=str(path),
-            cure="give a name in an existing folder",
+            give="a name in an existing folder",
         ) from error
 
 

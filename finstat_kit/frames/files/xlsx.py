@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 from polars import selectors as cs
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 
 _MOST_ROWS: Final = 1_048_575
@@ -73,9 +73,7 @@ def sheets(frame: pl.DataFrame, note: str | None) -> bytes:
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
             for row, line in enumerate(note.splitlines()):
                 if source.write_string(row, 0, line) != 0:
-                    raise UsageError(
-                        ": a sheet of xlsx cannot hold it", argument="note", cure="cut it"
-                    )
+                    raise invalid("note", ..., ": a sheet of xlsx cannot hold it", cure="cut it")
     return file.getvalue()
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import EURO, REASON_TEXTS, CellReader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -161,10 +161,11 @@ def _single_report(report: object) -> pl.DataFrame:
     frame = arguments.collected("report", report)
     checked(frame)
     if frame.height != 1:
-        raise UsageError(
+        raise invalid(
+            "report",
+            ...,
             f": the frame has {frame.height} rows",
-            argument="report",
-            cure="give one report, such as reports.filter(id=5), or those of one statement",
+            give="one report, such as reports.filter(id=5), or those of one statement",
         )
     return frame
 
