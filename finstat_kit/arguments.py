@@ -16,7 +16,7 @@ from typing import Final, Literal, ParamSpec, TypeVar, get_args
 
 import polars as pl
 
-from finstat_kit.errors import Either, UsageError, value_in_python
+from finstat_kit.errors import Either, UsageError, invalid, value_in_python
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import BEGINNING, BY_FIELD, MAX_ID
 
@@ -76,7 +76,7 @@ def day(name: str, value: object, cure: Either = _A_DAY) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise UsageError("is not a valid date", argument=name, value=value, cure=cure)
+    raise invalid(name, value, "is not a valid date", cure=cure)
 
 
 def changed_since(value: object, today: Callable[[], date] | None = None) -> date:
@@ -92,17 +92,14 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
     if today is not None and isinstance(span, timedelta):
         if timedelta(0) <= span <= _LONGEST:
             return today() - span
-        raise UsageError(
-            "is not a valid duration",
-            argument="changed_since",
-            value=value,
-            cure=f"give 0 to {_LONGEST.days:,} days",
+        raise invalid(
+            "changed_since", value, "is not a valid duration", give=f"0 to {_LONGEST.days:,} days"
         )
     if isinstance(value, str) and (days := _UNSIGNED.fullmatch(value)):
-        raise UsageError(
+        raise invalid(
+            "changed_since",
+            value,
             "is not a valid date",
-            argument="changed_since",
-            value=value,
             cure=Either(f"give '-{days[1]}' to count back", f"give -{days[1]} to count back"),
         )
     return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
@@ -121,10 +118,10 @@ def span(name: str, value: object) -> float:
         and 0 <= seconds <= _LONGEST.total_seconds()
     ):
         return float(seconds)
-    raise UsageError(
+    raise invalid(
+        name,
+        value,
         "is not a valid duration",
-        argument=name,
-        value=value,
         cure=Either(
             "give a timedelta, '7d', '12h', '30min' or seconds", "give 7d, 12h, 30min or 90s"
         ),
@@ -137,9 +134,7 @@ def path(name: str, value: object, example: str) -> Path:
     # An empty name, often an unset variable, would mean the current directory.
     if text and "\0" not in text and _encodes(text, os.fsencode):
         return Path(text)
-    raise UsageError(
-        "is not a path", argument=name, value=value, cure=f"give one such as {example!r}"
-    )
+    raise invalid(name, value, "is not a path", give=f"one such as {example!r}")
 
 
 def file(name: str, value: object) -> Path:
@@ -148,11 +143,9 @@ def file(name: str, value: object) -> Path:
     try:
         is_folder = file_path.is_dir()
     except OSError as error:  # for example, the name is too long
-        raise UsageError(f"is not a path: {error.strerror}", argument=name) from error
+        raise invalid(name, ..., f"is not a path: {error.strerror}") from error
     if is_folder:
-        raise UsageError(
-            "is a folder", argument=name, value=str(file_path), cure="give the path of a file in it"
-        )
+        raise invalid(name, str(file_path), "is a folder", give="the path of a file in it")
     return file_path
 
 
@@ -174,10 +167,10 @@ def refuse_url(name: str, path: str | Path, prefix: str = "") -> None:
         return
     if "://" not in url:
         url = url.replace(":/", "://", 1)
-    raise UsageError(
+    raise invalid(
+        name,
+        prefix + url,
         "is a URL, and a mirror is written and opened in a local directory only",
-        argument=name,
-        value=prefix + url,
         cure="sync to one, copy it there (such as with rclone), and read the copy with polars or "
         "DuckDB",
     )
@@ -193,9 +186,7 @@ def whole(name: str, value: object, low: int, high: int) -> int:
         number = low - 1
     if not low <= number <= high:
         allowed = f"{low} or more" if high == MAX_ID else f"{low} to {high}"
-        raise UsageError(
-            "is not allowed", argument=name, value=value, cure=f"give a whole number, {allowed}"
-        )
+        raise invalid(name, value, "is not allowed", give=f"a whole number, {allowed}")
     return number
 
 
@@ -205,16 +196,14 @@ def years(name: str, value: object) -> list[int]:
     each: Iterable[object] = value if several else [value]  # type: ignore[assignment]
     ordered = sorted({whole(name, one, FIRST_YEAR, LAST_YEAR) for one in each})
     if not ordered:
-        raise UsageError(
-            ": it is empty", argument=name, cure="give a year, several, or None for all"
-        )
+        raise invalid(name, ..., ": it is empty", give="a year, several, or None for all")
     return ordered
 
 
 def lang(value: object, name: str = "lang") -> Lang:
     """Return the language of labels."""
     if not isinstance(value, str) or value not in get_args(Lang):
-        raise UsageError("is not known", argument=name, value=value, cure="give 'sk' or 'en'")
+        raise invalid(name, value, "is not known", give="'sk' or 'en'")
     return value  # type: ignore[return-value]
 
 
@@ -222,7 +211,7 @@ def text(name: str, value: object) -> str:
     """Return a text; refuse anything else, lone surrogates included: no file can hold them."""
     if isinstance(value, str) and _encodes(value, str.encode):
         return value
-    raise UsageError("is not a text", argument=name, value=value, cure="give a str")
+    raise invalid(name, value, "is not a text", give="a str")
 
 
 def _encodes(text: str, encode: Callable[[str], bytes]) -> bool:
@@ -237,7 +226,7 @@ def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     """Refuse a value outside the allowed ones."""
     if not isinstance(value, str) or value not in allowed:  # a frame has no truth value
         cure = f"{near(value, allowed)}give one of {list(allowed)}"
-        raise UsageError("is not known", argument=name, value=value, cure=cure)
+        raise invalid(name, value, "is not known", cure=cure)
 
 
 def near(value: object, choices: Iterable[str]) -> str:
@@ -257,13 +246,9 @@ def names(name: str, value: object) -> list[str]:
     several = [value] if isinstance(value, str) else value
     given_names = list(several) if isinstance(several, Iterable) else []
     if not given_names or not all(isinstance(one, str) for one in given_names):
-        raise UsageError(
-            "is not allowed", argument=name, value=value, cure="give a name, or several in a list"
-        )
+        raise invalid(name, value, "is not allowed", give="a name, or several in a list")
     if repeated := [one for place, one in enumerate(given_names) if one in given_names[:place]]:
-        raise UsageError(
-            f": {repeated[0]!r} appears twice", argument=name, cure="give each name once"
-        )
+        raise invalid(name, ..., f": {repeated[0]!r} appears twice", give="each name once")
     return given_names
 
 
@@ -276,7 +261,7 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
     number = _written(value)
     meant = with_zeros(number) if lengths == ICO else number if len(number) in lengths else None
     cure = f"give {cure}" if meant is None else f"give {meant!r}, {cure}"
-    raise UsageError("is not allowed", argument=name, value=value, cure=cure)
+    raise invalid(name, value, "is not allowed", cure=cure)
 
 
 def _written(value: object) -> str:
@@ -303,9 +288,7 @@ def legal_form_codes(value: object) -> list[str]:
     """Return one code of `legal_forms` or several, each once."""
     several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     if not several:
-        raise UsageError(
-            "is empty", argument="legal_form_code", cure="give a code, or None for all"
-        )
+        raise invalid("legal_form_code", ..., "is empty", give="a code, or None for all")
     return sorted({legal_form_code(code) for code in several})
 
 
@@ -313,11 +296,11 @@ def legal_form_code(value: object) -> str:
     """Return a code of `legal_forms`."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
         return value
-    raise UsageError(
+    raise invalid(
+        "legal_form_code",
+        value,
         "is not a code",
-        argument="legal_form_code",
-        value=value,
-        cure="give one such as '112', see fk.codelist('legal_forms')",
+        give="one such as '112', see fk.codelist('legal_forms')",
     )
 
 
@@ -331,7 +314,7 @@ def not_polars(
         cure = "the polars DataFrame in it, .frame"
     whose = "" if module == "builtins" else f"{module} "
     article = "an" if whose == "" and kind[0] in "aeiou" else "a"
-    return UsageError(f"is {article} {whose}{kind}", argument=name, cure=f"give {cure}")
+    return invalid(name, ..., f"is {article} {whose}{kind}", give=f"{cure}")
 
 
 def _with_text_codes(name: str, value: object) -> str:
@@ -357,8 +340,8 @@ def ids(value: object, name: str = "ids") -> pl.Series:
         value = value.collect()
     if isinstance(value, pl.DataFrame):
         if "id" not in value.columns:
-            raise UsageError(
-                ": the frame has no column 'id'", argument=name, cure=f"it has {value.columns}"
+            raise invalid(
+                name, ..., ": the frame has no column 'id'", cure=f"it has {value.columns}"
             )
         value = value["id"]
     if isinstance(value, pl.Series):
@@ -366,18 +349,17 @@ def ids(value: object, name: str = "ids") -> pl.Series:
         series = value.alias("id")
         series = series if series.dtype != pl.Null else series.cast(pl.Int64)
         if not series.dtype.is_integer() or series.null_count():
-            raise UsageError(
+            raise invalid(
+                name,
+                ...,
                 f": the column {value.name!r} is {series.dtype} with {series.null_count()} nulls",
-                argument=name,
-                cure="give whole numbers, none missing",
+                give="whole numbers, none missing",
             )
         numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
         outside = series.filter((numbers < 0).fill_null(value=True))
         if outside.len():
-            raise UsageError(
-                f": {outside[0]} is not allowed",
-                argument=name,
-                cure=f"give ids from 0 to {MAX_ID}",
+            raise invalid(
+                name, ..., f": {outside[0]} is not allowed", give=f"ids from 0 to {MAX_ID}"
             )
         return numbers
     if isinstance(value, int) and not isinstance(value, bool):
@@ -389,11 +371,11 @@ def ids(value: object, name: str = "ids") -> pl.Series:
             raise TypeError
         items = list(value)  # type: ignore[call-overload]
     except TypeError:
-        raise UsageError(
+        raise invalid(
+            name,
+            value,
             "is not allowed",
-            argument=name,
-            value=value,
-            cure="give an id, a list of ids, a Series or a frame with a column 'id'",
+            give="an id, a list of ids, a Series or a frame with a column 'id'",
         ) from None
     # One by one only to name the fault, and for numbers of other libraries: it is slow.
     if not _are_plain(items):
@@ -412,7 +394,7 @@ def positive(name: str, value: object) -> float:
     """Return a number above zero."""
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 10**9:
         return float(value)
-    raise UsageError("is not allowed", argument=name, value=value, cure="give a number above zero")
+    raise invalid(name, value, "is not allowed", give="a number above zero")
 
 
 class WrongCall(UsageError, TypeError):
@@ -446,9 +428,7 @@ def checked_call(method: Callable[P, T]) -> Callable[P, T]:
         for name, annotation in switches.items():
             value = given.get(name, False)
             if not isinstance(value, bool) and (value is not None or annotation == "bool"):
-                raise UsageError(
-                    "is not a boolean", argument=name, value=value, cure=_SWITCHES[annotation]
-                )
+                raise invalid(name, value, "is not a boolean", cure=_SWITCHES[annotation])
         return method(*args, **options)
 
     return checked

@@ -193,6 +193,22 @@ class UsageError(RegisterError, ValueError):
         return f"{words.argument(self.argument, self.value)}{space}{self.message}"
 
 
+def invalid(
+    argument: str | None,
+    value: object,
+    fault: str,
+    *,
+    give: str = "",
+    cure: str | Either = "",
+) -> UsageError:
+    """Return the error of an argument, whose cure is ``give …`` or any other.
+
+    >>> print(invalid("year", 16, "is not a year", give="one such as 2016"))
+    year=16 is not a year; give one such as 2016
+    """
+    return UsageError(fault, argument=argument, value=value, cure=f"give {give}" if give else cure)
+
+
 class TransportError(RegisterError):
     """No complete reply arrived: connection failure, timeout, truncated body, TLS."""
 

@@ -658,9 +658,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a cell of a spreadsheet is no formula",
-        "xlsx.py:write",
-        "sheet.write_string(row, index, text)",
-        "sheet.write(row, index, text)",
+        "xlsx.py:sheets",
+        '"strings_to_formulas": False',
+        '"strings_to_formulas": True',
         "test_cells_hold_the_values",
     ),
     # The right period, the right unit.

@@ -19,7 +19,7 @@ from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.values import figures
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.history import other_periods
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text.catalogue import Words
@@ -84,9 +84,7 @@ def plot_history(
     _check_kinds(item_names)
     schema = labels.schema_of(frame)
     if absent := [name for name in _NEEDED if name not in schema]:
-        raise UsageError(
-            f": no column {absent[0]!r}", argument="frame", cure="give what fk.financials returns"
-        )
+        raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.financials returns")
     values = [figures.of_frame(frame, item) for item in item_names]
     rows = values[0].rows
     names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
@@ -140,10 +138,11 @@ def _check_kinds(item_names: Sequence[str]) -> None:
         kinds.setdefault(figures.kind(item), item)
     if len(kinds) > 1:
         (one, first), (other, second), *_ = kinds.items()
-        raise UsageError(
+        raise invalid(
+            "value",
+            ...,
             f": {first!r} is of the kind {one!r}, {second!r} of the kind {other!r}",
-            argument="value",
-            cure="give items of one kind, and draw the others in another chart",
+            give="items of one kind, and draw the others in another chart",
         )
 
 

@@ -1,10 +1,9 @@
-"""Units by the period of their last change: stacked by code, or a panel for each code."""
+"""Units by the period of their last change, stacked by code."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from typing import Final, NamedTuple
@@ -15,7 +14,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle, StepPatch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.transforms import Bbox
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
@@ -26,14 +24,14 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import PERIODS, Every
 from finstat_kit.frames.financials.filings import is_plausible
-from finstat_kit.frames.findings.summary import FEWEST
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import MONTHS
 from finstat_kit.protocol import wire
 
-_MOST_STACKS: Final = 23  # beside each other
+_MOST_PERIODS: Final = 24  # of more, those of nearly empty years are cut
+_EMPTY: Final = 0.1  # of the units of the fullest year
 _BROAD: Final = 5.6  # inches of a line of text that is read with ease
 _FEW_PERIODS: Final = 7  # with fewer bounds, periods have the width of those of so many
 _BESIDE_LEGEND: Final = 0.75  # of the width of axes is used for dates, at most
@@ -41,18 +39,10 @@ _LEGEND_HANDLE: Final = 0.4  # inches of an entry besides its text
 _LEGEND_LINE: Final = 0.205  # inches
 _GAP: Final = 0.15  # inches between dates
 _WORDS: Final = Words("plot_last_changes")
-_MOST_SERIES: Final = 8  # codes with a separate series
+_MOST_SERIES: Final = 5  # codes with a separate series
 _REST_COLOUR: Final = "#ababab"
 _UNLABELLED_COLOUR: Final = "#767676"
-_PANEL_TICKS: Final = 22  # points for the labels of the periods
-_PANEL_TEXT_SIZE: Final = TEXT_SIZE - 1
-_LEAST_PANEL_WIDTH: Final = 1.5  # inches
-_LEAST_PANEL_HEIGHT: Final = 0.65
-_HIGH_PANEL: Final = 0.5  # inches without its heading; a lower one has fewer numbers
-_AROUND_PANELS: Final = 1.9  # inches for title and notes
-_BESIDE_PANELS: Final = 0.7  # inches for the labels of the numbers
-_PANEL_GAP: Final = 0.14  # inches between panels
-_PANEL_LINE: Final = 0.16  # inches
+_BESIDE_AXES: Final = 0.7  # inches for the labels of the numbers
 _Numbers = np.ndarray[tuple[int], np.dtype[np.float64]]
 _FORMATS: Final[dict[Every, str]] = {
     "day": "%Y-%m-%d",
@@ -80,15 +70,14 @@ def plot_last_changes(
     in February and again in May counts for May only, so earlier periods shrink on every later run.
     The numbers are those of `count_by` with ``last_change``.
 
-    The codes are stacked, each with the same colour in every chart. From 24 periods on, or if the
-    codelist has more codes than there are colours (ten), each code has a panel instead, with shared
-    scales; codes of fewer than five units have no panel and are named in the note, and only a sum
-    of other codes that is higher than any of them has its own scale. The last period is
-    hatched if the register's day does not complete it.
+    The codes are stacked; those of a short codelist, such as regions, have the same colour in every
+    chart. With more than 24 periods the chart begins with the first year that has a tenth of the
+    units of the fullest one, and a note has the number of units before. The last period is hatched
+    if the register's day does not complete it.
 
     Args:
         units: Records, or any frame with ``datumPoslednejUpravy`` (Date) and the column *by*.
-        by: A code field, as in `count_by`. The eight commonest codes, or fewer on small axes, are
+        by: A code field, as in `count_by`. The five commonest codes, or fewer on small axes, are
             separate series; the other labelled codes are one series, and rows without a label
             or with ``stav`` another.
         every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
@@ -101,8 +90,8 @@ def plot_last_changes(
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes; panels are its ``child_axes``. A note below gives the number of units without a
-        date, and of those whose date is not in the years 1990 to 2100.
+        The Axes. A note below gives the number of units without a date, and of those whose date is
+        not in the years 1990 to 2100.
 
     Raises:
         UsageError: An argument is wrong, or a column is missing.
@@ -131,50 +120,43 @@ def plot_last_changes(
     left_out_counts = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, total, beside=_BESIDE_PANELS / 2)
+        around.write_title(ax, heading, total, beside=_BESIDE_AXES / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         without_day = " ".join(figures.numbered(words, left_out_counts, lang))
         if dated.is_empty():
             around.write_nothing(ax, without_day)
         else:
-            bounds = _bounds_of(dated, every)
+            shown, older = _without_empty_years(dated, every, lang)
+            bounds = _bounds_of(shown, every)
             end_text = _unfinished(bounds, today, lang)
-            apart = bounds.len() - 1 > _MOST_STACKS or codes.len() > len(drawing.CODE_COLOURS)
             period = words[f"axis {every}"]
             unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
             reading = [words["axis"].format(period=period), words["not"], unfinished]
-            write_notes = partial(
-                around.write_notes, ax, beside=_BESIDE_PANELS,
-                pad=_PANEL_TICKS if apart else 4, most=_BROAD,
-            )  # fmt: skip
-            series_of = partial(
-                _series_of, dated, bounds.head(-1), codes, lang,
-                short=apart or drawing.inches(ax)[0] < drawing.NARROW,
-            )  # fmt: skip
-            if apart:
-                # Two of the panels show sums.
-                all_series = series_of(most=min(_MOST_SERIES, max(_number_of_panels(ax) - 2, 1)))
-                few = [each for each in all_series if each.counts.sum() < FEWEST]
-                drawn_series = [each for each in all_series if each.counts.sum() >= FEWEST]
-                not_shown = [
-                    words["few"].format(names=_names_and_numbers(few, lang)) if few else "",
-                    without_day,
-                ]
-            else:
-                not_shown = [without_day]
             # Before the series, which have the room that the notes leave.
-            write_notes(*reading, *not_shown)
-            if not apart:
-                drawn_series = _with_room_for_legend(ax, series_of)
-            if drawn_series:
-                draw = _draw_panels if apart else _draw_stack
-                draw(ax, drawn_series, bounds, every, lang, part=end_text is not None)
-                ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
-            else:
-                around.write_nothing(ax)
-                write_notes(*not_shown)
+            around.write_notes(
+                ax, *reading, older, without_day, beside=_BESIDE_AXES, pad=4, most=_BROAD
+            )
+            series_of = partial(
+                _series_of, shown, bounds.head(-1), codes, lang,
+                short=drawing.inches(ax)[0] < drawing.NARROW,
+            )  # fmt: skip
+            all_series = _with_room_for_legend(ax, series_of)
+            _draw_stack(ax, all_series, bounds, every, lang, part=end_text is not None)
+            ax.set_ylabel(words["count"], fontsize=TEXT_SIZE)
     return ax
+
+
+def _without_empty_years(dated: pl.DataFrame, every: Every, lang: Lang) -> tuple[pl.DataFrame, str]:
+    """Return the counts without the nearly empty years before others, and a note about these."""
+    if _bounds_of(dated, every).len() <= _MOST_PERIODS + 1:
+        return dated, ""
+    year = pl.col("period").dt.year()
+    years = dated.group_by(year).agg(pl.col("count").sum())
+    first = years.filter(pl.col("count") >= _EMPTY * pl.col("count").max())["period"].min()
+    older = number_format.whole(int(dated.filter(year < first)["count"].sum()), lang)
+    note = "" if older == "0" else _WORDS[lang]["older"].format(year=first, n=older)
+    return dated.filter(year >= first), note
 
 
 def _with_room_for_legend(ax: Axes, series_of: Callable[..., list[_Series]]) -> list[_Series]:
@@ -200,7 +182,7 @@ def _width_beside_legend(ax: Axes, all_series: Sequence[_Series]) -> float:
     """Return the inches that a legend beside the axes leaves to them, at least."""
     lines = [line for each in all_series for line in each.name.split("\n")]
     legend = max(drawing.breadth(line, TEXT_SIZE) for line in lines) + _LEGEND_HANDLE
-    return drawing.inches(ax)[0] * drawing.GROWTH - _BESIDE_PANELS - legend
+    return drawing.inches(ax)[0] * drawing.GROWTH - _BESIDE_AXES - legend
 
 
 def _draw_stack(
@@ -240,7 +222,8 @@ def _draw_stack(
 
 
 def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang, width: float) -> None:
-    _write_counts(ax, lang, ticks=6)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
     edges = _numbers(bounds)
     names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()
     # Below the middle of its period, each as broad as the first; as many as there is room for.
@@ -251,18 +234,12 @@ def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang, wid
     ax.set_xticks(((edges[:-1] + edges[1:]) / 2)[::step], names[::step])
 
 
-def _write_counts(ax: Axes, lang: Lang, *, ticks: int) -> None:
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=ticks, min_n_ticks=1))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
-
-
 class _Series(NamedTuple):
     """The number of units in each period."""
 
     name: str
     colour: str
     counts: _Numbers
-    is_sum: bool  # of many codes, or of rows without a label
 
 
 def _series_of(
@@ -280,7 +257,7 @@ def _series_of(
         changes: Counts as `count_by` with ``last_change`` returns them.
         periods: All periods.
         codes: The codelist. If there are enough colours for its codes, each code has a fixed
-            colour; otherwise all share one colour.
+            colour; otherwise the commonest have the first colours.
         lang: Language of the names.
         most: Maximum number of codes with a separate series.
         short: Whether names must be short.
@@ -299,10 +276,10 @@ def _series_of(
     groups = [
         (
             name,
-            drawing.CODE_COLOURS[ordered.index(code)] if few else drawing.BLUE,
+            drawing.CODE_COLOURS[ordered.index(code) if few else place],
             labelled.filter(code=code),
         )
-        for name, code in zip(names, commonest, strict=False)
+        for place, (name, code) in enumerate(zip(names, commonest, strict=False))
     ]
     if totals.height > most:
         name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"
@@ -311,145 +288,13 @@ def _series_of(
     if not unlabelled.is_empty():
         groups.append((_WORDS[lang]["unlabelled"], _UNLABELLED_COLOUR, unlabelled))
     frame = pl.DataFrame({"period": periods})
-    return [
-        _Series(name, colour, _counts_by_period(rows, frame), is_sum=n >= commonest.len())
-        for n, (name, colour, rows) in enumerate(groups)
-    ]
-
-
-def _names_and_numbers(several: Iterable[_Series], lang: Lang) -> str:
-    """Return the names of series and their numbers of units."""
-    numbers = ((one.name, number_format.whole(int(one.counts.sum()), lang)) for one in several)
-    return ", ".join(f"{' '.join(name.split())} {number}" for name, number in numbers)
+    return [_Series(name, colour, _counts_by_period(rows, frame)) for name, colour, rows in groups]
 
 
 def _counts_by_period(changes: pl.DataFrame, periods: pl.DataFrame) -> _Numbers:
     sums = changes.group_by("period").agg(pl.col("count").sum())
     column = periods.join(sums, on="period", how="left", maintain_order="left")["count"]
     return column.fill_null(0).cast(pl.Float64).to_numpy()
-
-
-def _number_of_panels(ax: Axes) -> int:
-    """Return the number of panels that fit into the axes."""
-    width, height = _inches_for_panels(ax)
-    return max(int(width / _LEAST_PANEL_WIDTH), 1) * max(int(height / _LEAST_PANEL_HEIGHT), 1)
-
-
-def _draw_panels(
-    ax: Axes, series: Sequence[_Series], bounds: pl.Series, every: Every, lang: Lang, *, part: bool
-) -> None:
-    """Draw a panel per series, as child axes of *ax*, which keeps title and labels."""
-    ax.set(xticks=[], yticks=[])
-    ax.spines[:].set_visible(False)
-    width, height = _inches_for_panels(ax)
-    rows = -(-len(series) // max(int(width / _LEAST_PANEL_WIDTH), 1))
-    rows = min(rows, max(int(height / _LEAST_PANEL_HEIGHT), 1))
-    columns = -(-len(series) // rows)
-    # The rest of a long codelist would flatten all others.
-    highest = max((float(values.counts.max()) for values in series if not values.is_sum), default=0)
-    shared = highest or max(float(values.counts.max()) for values in series)
-    room = width / columns - _PANEL_GAP
-    lines = [_panel_heading(values, shared, room, lang) for values in series]
-    heading = _PANEL_LINE * max(map(len, lines)) + 0.04
-    ticks = 3 if texts.height_left(ax) / rows - heading > _HIGH_PANEL else 2
-    edges = _numbers(bounds)
-    ink = drawing.ink(ax)
-    for n, values in enumerate(series):
-        row, column = divmod(n, columns)
-        panel = ax.inset_axes((0, 0, 1, 1))
-        panel.set_axes_locator(_PanelPlace(ax, row, column, rows, columns, heading))
-        # In the style of the surrounding axes, which may no longer be the current one.
-        panel.set_facecolor(ax.get_facecolor())
-        panel.spines[:].set_color(ink)
-        outline = StepPatch(values.counts, edges, facecolor=values.colour, linewidth=0)
-        panel.add_artist(outline)
-        if part:
-            _hatch(panel, edges, float(values.counts[-1]))
-        greatest = float(values.counts.max())
-        panel.set(xlim=(edges[0], edges[-1]), ylim=(0, 1.05 * max(shared, greatest)))
-        panel.set_title(
-            drawing.literal("\n".join(lines[n])), loc="left", fontsize=TEXT_SIZE, pad=2, color=ink
-        )
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.tick_params(
-            labelsize=_PANEL_TEXT_SIZE, colors=ink, labelleft=column == 0 and greatest <= shared
-        )
-        _write_counts(panel, lang, ticks=ticks)
-        _write_periods(panel, bounds, edges, every, room, lowest=n + columns >= len(series))
-    number = drawing.breadth(number_format.whole(math.ceil(shared), lang), _PANEL_TEXT_SIZE)
-    ax.yaxis.labelpad = 72 * number + 12
-
-
-def _inches_for_panels(ax: Axes) -> tuple[float, float]:
-    """Return width and height left for panels after the texts around them."""
-    width, height = drawing.inches(ax)
-    return width * drawing.GROWTH - _BESIDE_PANELS, height * drawing.GROWTH - _AROUND_PANELS
-
-
-def _panel_heading(one: _Series, shared: float, room: float, lang: Lang) -> list[str]:
-    """Return a panel's name in one or two lines of *room* inches, or one and its own scale."""
-    name = " ".join(one.name.split())
-    lines = drawing.wrapped(name, room, TEXT_SIZE)
-    if (greatest := float(one.counts.max())) > shared:
-        most = number_format.whole(round(greatest), lang)
-        scale = _WORDS[lang]["other scale"].format(most=most)
-        lines = [name, *drawing.wrapped(scale, room, TEXT_SIZE)]
-    elif len(lines) > 1:
-        lines = [lines[0], name[len(lines[0]) :].lstrip()]
-    return [drawing.fitted(line, room, TEXT_SIZE) for line in lines]
-
-
-def _write_periods(
-    panel: Axes,
-    bounds: pl.Series,
-    edges: _Numbers,
-    every: Every,
-    room: float,
-    *,
-    lowest: bool,
-) -> None:
-    """Label the first and the last period at the ends, so that labels of panels do not touch.
-
-    In a narrow panel they are shortened to months or years, or the first alone is labelled.
-    """
-    days = bounds.head(-1).gather([0, -1] if bounds.len() > 2 else [0])
-    shorter = [form for form in ("%Y-%m-%d", "%Y-%m", "%Y") if form in _FORMATS[every]]
-    for form in shorter:
-        names = days.dt.to_string(form).to_list()
-        if sum(drawing.breadth(name, _PANEL_TEXT_SIZE) + _PANEL_GAP for name in names) <= room:
-            break
-    else:
-        names = names[:1]
-    at = (edges[:-1] + edges[1:]) / 2
-    panel.set_xticks(at if bounds.len() == 2 else [at[0], at[-1]][: len(names)], names)
-    if bounds.len() > 2:
-        first, *last = panel.get_xticklabels()
-        first.set_horizontalalignment("left")
-        for label in last:
-            label.set_horizontalalignment("right")
-    panel.tick_params(axis="x", labelbottom=lowest)
-
-
-@dataclass(frozen=True)
-class _PanelPlace:
-    """The place of a panel in the surrounding axes, whatever their final size."""
-
-    around: Axes
-    row: int
-    column: int
-    rows: int
-    columns: int
-    heading: float  # inches above it
-
-    def __call__(self, ax: object, renderer: object) -> Bbox:
-        whole, inch = self.around.bbox, self.around.figure.dpi
-        width = (whole.width - _PANEL_GAP * inch * (self.columns - 1)) / self.columns
-        height = whole.height / self.rows
-        left = whole.x0 + self.column * (width + _PANEL_GAP * inch)
-        top = whole.y1 - self.row * height - self.heading * inch
-        bottom = min(whole.y1 - (self.row + 1) * height + _PANEL_GAP / 2 * inch, top - 1)
-        box = Bbox.from_extents(left, bottom, left + width, top)
-        return box.transformed(self.around.figure.transSubfigure.inverted())
 
 
 def _bounds_of(changes: pl.DataFrame, every: Every) -> pl.Series:

@@ -19,7 +19,7 @@ from finstat_kit.charts.values import classes as scales, counts, figures, summar
 from finstat_kit.charts.values.counts import Short
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.counts.count_by import KINDS, check_made_by
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
@@ -210,10 +210,12 @@ def _content_of_summary(
     """Return a statistic of a summary, the median unless another is named."""
     summary = summaries.of_frame(frame, by, lang, source)
     if list(summary.fields) != [by]:
-        raise UsageError(
-            f": the summary was made by {list(summary.fields)}", argument="by", value=by,
-            cure=f"give a summary of one value and year by {by!r}",
-        )  # fmt: skip
+        raise invalid(
+            "by",
+            by,
+            f": the summary was made by {list(summary.fields)}",
+            give=f"a summary of one value and year by {by!r}",
+        )
     statistic = "median" if value == "count" else value
     arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
     if statistic in summaries.COUNTS:
@@ -446,10 +448,10 @@ def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:
         fault = f"is {schema[value]}" if value in schema else "is not a column"
-        raise UsageError(
+        raise invalid(
+            "value",
+            value,
             fault,
-            argument="value",
-            value=value,
             cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
         )
     if not labels.holds_codes(schema["code"]):
@@ -465,17 +467,12 @@ def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
     (other_level,) = set(tiles.LEVELS) - {by}
     strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other_level])))["code"]
     if strange.len():
-        raise UsageError(
-            f": {strange[0]!r} is a code of the other level",
-            argument="by",
-            value=by,
-            cure=f"give {other_level!r}",
+        raise invalid(
+            "by", by, f": {strange[0]!r} is a code of the other level", give=f"{other_level!r}"
         )
     twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
     if twice.len():
-        raise UsageError(
-            f": {twice[0]!r} appears in two rows", argument="frame", cure="give each code once"
-        )
+        raise invalid("frame", ..., f": {twice[0]!r} appears in two rows", give="each code once")
     return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
 
 
@@ -485,10 +482,10 @@ def _counted(
     """Return the counts of units by code, in the column ``value``."""
     if value != "count":
         columns = ["count", *labels.schema_of(frame), *ratios.NUMBERS]
-        raise UsageError(
+        raise invalid(
+            "value",
+            value,
             ": units can only be counted here",
-            argument="value",
-            value=value,
             cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
         )
     counted = (register or current.register()).count_by(frame, by, lang=lang)

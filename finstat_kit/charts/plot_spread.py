@@ -24,7 +24,7 @@ from finstat_kit.charts.values import figures, summaries
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.findings.summary import FEWEST, spread
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
@@ -114,10 +114,12 @@ def plot_spread(
         of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
         for name, option in of_units.items():
             if option is not None:
-                raise UsageError(
-                    ": a summary has no values of units", argument=name, value=option,
-                    cure="give the figures that it was made of",
-                )  # fmt: skip
+                raise invalid(
+                    name,
+                    option,
+                    ": a summary has no values of units",
+                    give="the figures that it was made of",
+                )
         summary = summaries.of_frame(frame, by, lang, source, value)
         return _chart_of_boxes(_of_summary(summary, lang), around, ax)
     if by is not None:
@@ -126,7 +128,7 @@ def plot_spread(
         if by in groups.GROUPS:
             frame = groups.with_group(frame.lazy(), by)
         elif by not in labels.schema_of(frame):
-            raise UsageError("is not a column of the frame", argument="by", value=by)
+            raise invalid("by", by, "is not a column of the frame")
     values = figures.of_frame(frame, value, limits=limits, max_difference=max_difference)
     marked = None if mark is None else values.marked(mark)
     if by is None:

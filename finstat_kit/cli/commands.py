@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shlex
 import sys
 import time
@@ -18,7 +19,7 @@ from click.shell_completion import shell_complete
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.finding import filings, find
 from finstat_kit.cli.mirrors import mirror, sync
-from finstat_kit.cli.output import Output, harmless, silence
+from finstat_kit.cli.output import Output, harmless, set_encoding, silence
 from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.statements import financials, form, statement
 from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Words
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 _COMPLETION: Final = "_FINSTAT_KIT_COMPLETE"  # the variable that click documents
 # Arguments of the library that have another name here.
 _RENAMED = {"register": "--url", "ids": "ID", "path": "FOLDER"}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")  # what Python makes of bytes that are no text
 _OF_THE_REGISTER: Final = ("register", "base_url", "day", "as_of")
 
 
@@ -101,23 +103,24 @@ def codelist(name: str, chosen: options.Chosen, output: Output) -> None:
 
 @cli.command()
 @click.argument("file", type=reading.file)
+@options.input_format
 @options.lang
 @options.register
 @options.output
 def label(
     file: Path,
+    input_format: str | None,
     lang: Lang | None,
     chosen: options.Chosen,
     output: Output,
 ) -> None:
     """Add labels to a csv, ndjson or parquet file, after each of its code columns.
 
-    "-" reads standard input. From csv, numbers and dates become values in parquet and xlsx,
-    and stay the text that was read in other formats; codes are text. Columns of parquet and
-    ndjson keep their types.
+    "-" reads standard input. Columns of csv stay the text that was read; those of parquet and
+    ndjson keep their types, codes are text.
     """
     reg = chosen()
-    frame = reading.table(file, typed=output.form in ("parquet", "xlsx"))
+    frame = reading.table(file, input_format)
     present = [field for field in BY_FIELD if field in frame.columns]
     output.write(reg.resolve_labels(frame, lang=lang, columns=present))
 
@@ -133,21 +136,19 @@ def main() -> None:
             click.echo("Error: standard output is closed; send it to a file or a pipe", err=True)
             sys.exit(1)
         sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+    set_encoding()
     if instruction := os.environ.get(_COMPLETION):
         sys.exit(shell_complete(cli, {}, "finstat-kit", _COMPLETION, instruction))
     warnings.showwarning = _print_warning
     context: click.Context | None = None
     try:
+        for word in sys.argv:
+            if _SURROGATE.search(word):
+                raise UsageError(f"{word!a} is not a text in the encoding of this locale")
         # Not by calling it: click would treat a closed pipe as a failure.
         with cli.make_context("finstat-kit", sys.argv[1:]) as context:
             cli.invoke(context)
         sys.stdout.flush()
-        if reading.unread():
-            warnings.warn(
-                "standard input has data, which this command does not read; add < /dev/null if "
-                "that is intended",
-                stacklevel=1,
-            )
     except click.exceptions.Exit as end:
         sys.exit(end.exit_code)
     except click.ClickException as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
 
+from finstat_kit.cli import reading
 from finstat_kit.cli.output import FORMATS, Output
 from finstat_kit.errors import UsageError
 
@@ -69,6 +70,11 @@ max_requests = click.option(
     "--max-requests",
     type=click.IntRange(0),
     help="Maximum number of requests for records; default: 10,000 for a real host.",
+)
+input_format = click.option(
+    "--input-format",
+    type=click.Choice(reading.FORMATS),
+    help="Default: from the name of a file; plain ids or csv with a header in standard input.",
 )
 # The command gets an `Output`.
 output = _combined(

@@ -6,7 +6,6 @@ Modules that load polars are imported where they are used, so that ``--help`` an
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shutil
 import signal
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 
 if TYPE_CHECKING:
     import polars as pl
@@ -70,22 +69,20 @@ class Output:
 
     def rendered(self, frame: pl.DataFrame, *, header: bool = True) -> bytes:
         """Return the chosen columns of a frame, or of its next part, as bytes of the format."""
-        from finstat_kit.frames.files.write import write_to
+        from finstat_kit.frames.files.write import rendered
 
         frame = self._chosen(frame)
         if self.form == "table":
             return harmless(f"{_full_table(frame)}\n").encode()
-        whole = io.BytesIO()
         written: Format = self.form  # type: ignore[assignment]
-        write_to(whole, frame, written, header=header)
-        return whole.getvalue()
+        return rendered(frame, written, header=header)
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the chosen columns of a frame."""
-        from finstat_kit.frames.files.write import replaced, write
+        from finstat_kit.frames.files.write import put, write
 
         if self.shown:
-            write_all(harmless(f"{self._for_terminal(self._chosen(frame))}\n").encode())
+            write_all(for_output(f"{self._for_terminal(self._chosen(frame))}\n".encode()))
             return
         if self.path is None:
             write_all(for_output(self.rendered(frame)))
@@ -94,9 +91,7 @@ class Output:
             if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
                 write(self._chosen(frame), self.path)
                 return
-            data = self.rendered(frame)
-            with replaced(self.path) as file:
-                file.write(data)
+            put(self.rendered(frame), self.path)
 
     def check(self, schema: pl.Schema) -> None:
         """Refuse, before it is fetched, a result that cannot be written.
@@ -110,9 +105,10 @@ class Output:
         from finstat_kit.arguments import near
 
         if unknown := [name for name in self.columns or () if name not in frame.columns]:
-            raise UsageError(
+            raise invalid(
+                "columns",
+                ...,
                 f": there is no column {unknown[0]!r}",
-                argument="columns",
                 cure=f"{near(unknown[0], frame.columns)}there are {', '.join(frame.columns)}",
             )
         return frame if self.columns is None else frame[self.columns]
@@ -177,6 +173,13 @@ def cut_off(after: str, ids: pl.Series, done: int) -> None:
     )
 
 
+def set_encoding() -> None:
+    """Write text as UTF-8 to pipes and files, and to a terminal with ``?`` for what it lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = None if stream.isatty() else "utf-8"
+        stream.reconfigure(encoding=encoding, errors="replace")  # type: ignore[union-attr]
+
+
 def write_all(data: bytes) -> None:
     """Write all of it: with polars loaded, a signal makes a write return early."""
     left = memoryview(data)
@@ -211,8 +214,10 @@ def harmless(text: str) -> str:
 
 
 def for_output(data: bytes) -> bytes:
-    """Return text unchanged for a pipe, sanitized for a terminal."""
-    return harmless(data.decode()).encode() if sys.stdout.isatty() else data
+    """Return text unchanged for a pipe, for a terminal sanitized and in its encoding."""
+    if not sys.stdout.isatty():
+        return data
+    return harmless(data.decode()).encode(sys.stdout.encoding, "replace")
 
 
 def _full_table(frame: pl.DataFrame) -> str:

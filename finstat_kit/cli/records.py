@@ -54,7 +54,6 @@ def ids(
     """Print ids as they arrive."""
     from finstat_kit.protocol.requests import IDS
 
-    reading.refuse_input("ids")
     output.check(IDS)
     listed: Collection = getattr(chosen(), collection)
     if output.streams:
@@ -113,6 +112,7 @@ def _report_cursor(error: BaseException, printed: int, cursor: int | None) -> No
 
 @click.command()
 @click.argument("file", type=reading.file, required=False)
+@options.input_format
 @options.selection
 @click.option(
     "--by",
@@ -125,6 +125,7 @@ def _report_cursor(error: BaseException, printed: int, cursor: int | None) -> No
 @options.output
 def count(
     file: Path | None,
+    input_format: str | None,
     collection: str,
     changed_since: str | None,
     after_id: int,
@@ -137,7 +138,8 @@ def count(
     """Print how many ids match, or with --by how many units have each code.
 
     With a FILE, "-" or a pipe, those in it are counted: plain ids, or the records and figures that
-    other commands print. Each id counts once.
+    other commands print. Each id counts once. An empty pipe is an error; < /dev/null counts the
+    register's ids.
     """
     from finstat_kit.frames.counts.count_by import COUNTS
 
@@ -146,22 +148,23 @@ def count(
     if by is not None and collection != "units":
         raise click.UsageError("--by counts records, which only the collection units has")
     selects = changed_since is not None or after_id > 0
-    if selects and file is not None:
-        raise click.UsageError("--changed-since and --after-id select from the register, not FILE")
-    if selects:
-        reading.refuse_input("count with --changed-since or --after-id")
-    elif file is None and reading.is_piped():
+    if file is None and reading.is_piped():
         file = reading.STANDARD_INPUT
+    if selects and file is not None:
+        raise click.UsageError(
+            "--changed-since and --after-id select from the register, not FILE or standard input; "
+            "leave it out, or add < /dev/null"
+        )
     reg = chosen()
     if by is None:
         listed: Collection = getattr(reg, collection)
         if file is None:
             click.echo(listed.count(changed_since=changed_since, after_id=after_id))
         else:
-            click.echo(reading.ids_in(file, collection).n_unique())
+            click.echo(reading.ids_in(file, collection, input_format).n_unique())
         return
     output.check(COUNTS)
-    units = None if file is None else reading.units_in(file, by)
+    units = None if file is None else reading.units_in(file, by, input_format)
     if units is None:
         units = reg.units.ids(changed_since=changed_since, after_id=after_id)
     if by not in units.columns:
@@ -171,6 +174,7 @@ def count(
 
 @click.command()
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
+@options.input_format
 @options.collection
 @click.option("--keep-going", is_flag=True, help="Report ids without a readable record at the end.")
 @options.max_requests
@@ -178,6 +182,7 @@ def count(
 @options.output
 def get(
     id_: tuple[str, ...],
+    input_format: str | None,
     collection: str,
     keep_going: bool,
     max_requests: int | None,
@@ -196,7 +201,7 @@ def get(
     from finstat_kit.client.collections.records import stream_records
     from finstat_kit.protocol.records import KINDS, Record
 
-    ids = ids_given(id_, collection)
+    ids = ids_given(id_, collection, input_format)
     reg = chosen()
     kind = KINDS[collection]
     output.check(kind.schema)
@@ -232,10 +237,10 @@ def get(
         raise SystemExit(1)
 
 
-def ids_given(words: tuple[str, ...], collection: str) -> pl.Series:
+def ids_given(words: tuple[str, ...], collection: str, form: str | None) -> pl.Series:
     """Return the ids given to a command, those of standard input for ``-``."""
     if words == ("-",):
-        return reading.ids_in(reading.STANDARD_INPUT, collection)
+        return reading.ids_in(reading.STANDARD_INPUT, collection, form)
     return reading.ids_of(words)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from finstat_kit.cli import options
-from finstat_kit.cli.output import Output, cut_off, write_all
+from finstat_kit.cli.output import Output, cut_off, for_output, write_all
 from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import Interrupted, NotFound, RegisterError, UsageError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from finstat_kit.arguments import Lang
     from finstat_kit.client.register import Register
     from finstat_kit.frames.financials.history import Statement
-    from finstat_kit.frames.financials.items import Family
+    from finstat_kit.frames.financials.items import Activity, Family
     from finstat_kit.frames.reports.filed import Filed
 
 
@@ -67,6 +67,7 @@ def _rows_with_terms(rows: pl.DataFrame, lang: Lang) -> pl.DataFrame:
     help="With --ico: which table; default: income.",
 )
 @click.option("--blanks", is_flag=True, help="With --ico: blank rows too.")
+@options.input_format
 @options.lang
 @options.register
 def statement(
@@ -75,6 +76,7 @@ def statement(
     years: int | None,
     table: Statement | None,
     blanks: bool,
+    input_format: str | None,
     lang: Lang | None,
     chosen: options.Chosen,
 ) -> None:
@@ -97,11 +99,11 @@ def statement(
             for unit in units.iter_slices(1)
         )
     else:
-        wanted = ids_given(id_, "statements")
+        wanted = ids_given(id_, "statements", input_format)
         reg = chosen()
         texts = (_printed(reg, one, lang) for one in wanted)
     for number, text in enumerate(texts):
-        write_all(b"\n\n\n" * (number > 0) + text.encode() + b"\n")
+        write_all(for_output(b"\n\n\n" * (number > 0) + text.encode() + b"\n"))
 
 
 def _printed(reg: Register, id_: int, lang: Lang | None) -> str:
@@ -139,6 +141,20 @@ def _form_text(filed: Filed) -> str:
     type=click.Choice(["business", "public", "non_profit", "single_entry"]),
     help="Only rows of forms of this family, with its items.",
 )
+@click.option("--consolidated", is_flag=True, help="Consolidated statements, not individual ones.")
+@click.option(
+    "--from-previous",
+    is_flag=True,
+    help="Also rows for the period before, from the previous-period column of each filing.",
+)
+@click.option(
+    "--activity",
+    type=click.Choice(["total", "main", "business"]),
+    default="total",
+    show_default=True,
+    help="Column of costs and revenue of a public body or a non-profit.",
+)
+@options.input_format
 @options.max_requests
 @options.register
 @options.output
@@ -148,6 +164,10 @@ def financials(
     year: tuple[int, ...],
     items: str | None,
     family: Family | None,
+    consolidated: bool,
+    from_previous: bool,
+    activity: Activity,
+    input_format: str | None,
     max_requests: int | None,
     chosen: options.Chosen,
     output: Output,
@@ -170,11 +190,19 @@ def financials(
         item_names = [
             name for name in items_of.chosen(item_names) if name in output.columns
         ] or None
-    ids = None if ico is not None else ids_given(id_, "units").unique(maintain_order=True)
+    ids = None if ico is not None else ids_given(id_, "units", input_format)
     reg = chosen()
-    ids = _ids_with_ico(reg, str(ico)) if ids is None else ids
+    ids = _ids_with_ico(reg, str(ico)) if ids is None else ids.unique(maintain_order=True)
     try:
-        figures = reg.financials(ids, year or None, items=item_names, max_requests=max_requests)
+        figures = reg.financials(
+            ids,
+            year or None,
+            consolidated=consolidated,
+            from_previous=from_previous,
+            items=item_names,
+            activity=activity,
+            max_requests=max_requests,
+        )
     except UsageError:
         raise
     except (RegisterError, Interrupted) as error:

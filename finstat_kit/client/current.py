@@ -22,7 +22,7 @@ from finstat_kit.client import openers
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import Either, UsageError, invalid
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
@@ -234,10 +234,10 @@ def _register_of(
     choices = _CHOICES
     if isinstance(register, str | Path) and arguments.exists(Path(register, "runs")):
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
-    raise UsageError(
+    raise invalid(
+        name,
+        register,
         "is not a register",
-        argument=name,
-        value=register,
         cure=Either(f"give a URL, or one of\n{choices}", f"give a URL, {_OPTIONS}"),
     )
 
@@ -245,7 +245,7 @@ def _register_of(
 def _refuse_cache(cache: object, max_age: object, why: str) -> None:
     for name, value in (("cache", cache), ("max_age", max_age)):
         if value is not None:
-            raise UsageError(f": {why}", argument=name, value=value, cure="leave it out")
+            raise invalid(name, value, f": {why}", cure="leave it out")
 
 
 def _mirror(path: str, name: str) -> Register:
@@ -254,10 +254,10 @@ def _mirror(path: str, name: str) -> Register:
     if (dated := _DAY.fullmatch(path)) and not arguments.exists(path):
         path, day = dated.groups()
     if not any(arguments.exists(Path(path, part)) for part in ("runs", "units")):
-        raise UsageError(
+        raise invalid(
+            name,
+            f"mirror:{path}",
             f": there is no mirror in {path!r}",
-            argument=name,
-            value=f"mirror:{path}",
             cure=Either(
                 f"make it: fk.Mirror({path!r}, register=fk.LIVE).sync()",
                 f"make it: finstat-kit sync {shlex.quote(path)} --live",

@@ -20,7 +20,7 @@ from finstat_kit.arguments import By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.session import LIVE_RATE, Session
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.counts.count_by import Every
 from finstat_kit.frames.places import labels, locations as places
@@ -136,9 +136,7 @@ class Register(Checked):
         """Keep replies in a file, if one is given."""
         if cache is None:
             if max_age is not None:
-                raise UsageError(
-                    "needs cache=: it limits the age of cached replies", argument="max_age"
-                )
+                raise invalid("max_age", ..., "needs cache=: it limits the age of cached replies")
             return
         # Imported only here: few registers cache replies.
         from finstat_kit.transport.cache_database import About
@@ -1333,9 +1331,10 @@ def source_name(url: str, invented: bool, lang: Lang, *, cited: bool = False) ->
 
 def _checked_url(base_url: object) -> str:
     if isinstance(base_url, str) and "@" in base_url.partition("://")[2].partition("/")[0]:
-        raise UsageError(
+        raise invalid(
+            "base_url",
+            ...,
             ": it contains a name or a password, which would appear in every message",
-            argument="base_url",
             cure="the register needs none",
         )
     try:
@@ -1345,11 +1344,8 @@ def _checked_url(base_url: object) -> str:
             return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
     except ValueError:  # of brackets, the port or the host's name
         pass
-    raise UsageError(
-        "is not a base URL",
-        argument="base_url",
-        value=base_url,
-        cure=f"give the part before /api, such as {LIVE!r}",
+    raise invalid(
+        "base_url", base_url, "is not a base URL", give=f"the part before /api, such as {LIVE!r}"
     )
 
 

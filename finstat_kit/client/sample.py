@@ -21,7 +21,7 @@ from finstat_kit.arguments import Lang, checked_call
 from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
-from finstat_kit.errors import ProtocolError, UsageError
+from finstat_kit.errors import ProtocolError, UsageError, invalid
 from finstat_kit.frames.text import numbers as number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import requests
@@ -168,9 +168,7 @@ class Sample(Register):
         port = arguments.whole("port", port, 0, 65_535)
         # An empty name, often an unset variable, would mean every address.
         if not arguments.text("host", host) or "\0" in host:
-            raise UsageError(
-                "is not an address", argument="host", value=host, cure="give one: '127.0.0.1'"
-            )
+            raise invalid("host", host, "is not an address", give="one: '127.0.0.1'")
         from finstat_kit.service.http.server import served
 
         return served(self._answer, host=host, port=port, marks=self._marks)
@@ -451,7 +449,7 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
         arguments.digits("ico", fields["ico"], arguments.ICO)
     dic = fields.get("dic")
     if dic is not None and not int(arguments.digits("dic", dic, arguments.DIC)):
-        raise UsageError("is not allowed", argument="dic", value=dic, cure="give None for no DIČ")
+        raise invalid("dic", dic, "is not allowed", give="None for no DIČ")
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])
     record = {
@@ -460,11 +458,11 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     }
     for name, value in record.items():
         if value is not None and not _fits(name, value):
-            raise UsageError(
+            raise invalid(
+                name,
+                value,
                 "cannot be in a record",
-                argument=name,
-                value=value,
-                cure=f"give one as fk.units.get returns it, {UNIT_FIELDS[name]}",
+                give=f"one as fk.units.get returns it, {UNIT_FIELDS[name]}",
             )
     return record
 

@@ -11,6 +11,7 @@ import orjson
 
 from finstat_kit.errors import ProtocolError
 
+_BLANKS: Final = "\n\u00a0\u202f"
 _READ_OF_BODY: Final = 20_000  # bytes of a body
 _TAGS: Final = re.compile(
     r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
@@ -90,6 +91,23 @@ def first_words(body: bytes) -> str:
     text = _TAGS.sub(" ", body[:_READ_OF_BODY].decode("utf-8", errors="replace"))
     words = shown(" ".join(html.unescape(text).split()))
     return f": “{words}”" if words else ""
+
+
+def printable(text: str) -> str:
+    """Return untrusted text for a picture or a page: no control characters, no marks of direction.
+
+    Line breaks and blanks that do not break stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in _BLANKS else " " if c.isspace() else "?" for c in text
+    )
+
+
+def escape(text: str) -> str:
+    """Return untrusted text as HTML that shows it."""
+    return html.escape(printable(text))
 
 
 def shown(text: str, most: int | None = 200) -> str:

@@ -9,7 +9,7 @@ import traitlets
 
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.widgets.controls import base
@@ -120,12 +120,7 @@ class LocationPicker(base.Picker):
     def _known_code(self, proposal: traitlets.Bunch) -> str | None:
         code: str | None = proposal["value"] or None
         if code is not None and self._places.find(code) is None:
-            raise UsageError(
-                "is not the code of a place",
-                argument="value",
-                value=code,
-                cure="see fk.locations()",
-            )
+            raise invalid("value", code, "is not the code of a place", cure="see fk.locations()")
         return code
 
     @traitlets.observe("value")

@@ -14,7 +14,7 @@ from finstat_kit.client.collections.collection import matching_units, numbers_me
 from finstat_kit.client.methods.financials import by_year
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.financials.history import History, history
@@ -215,7 +215,7 @@ class StatementViewer(base.Picker):
     def _known_unit(self, proposal: traitlets.Bunch) -> int | None:
         unit: int | None = proposal["value"]
         if unit is not None and self._given and self._record_of(unit) is None:
-            raise UsageError("is not the id of a unit given", argument="value", value=unit)
+            raise invalid("value", unit, "is not the id of a unit given")
         return unit
 
     @traitlets.observe("value")

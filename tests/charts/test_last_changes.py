@@ -1,8 +1,7 @@
-"""Charts of last changes: stacks and panels that are the counts, colours, the unfinished period."""
+"""Charts of last changes: stacks that are the counts, colours, empty years, the last period."""
 
 from __future__ import annotations
 
-import re
 from datetime import date, timedelta
 from typing import Any
 
@@ -23,15 +22,6 @@ from tests.support.units import UNITS
 LANGS: list[Lang] = ["sk", "en"]
 
 
-def panels(ax: Axes) -> dict[str, Axes]:
-    """Return each panel by its heading."""
-    return {
-        one.get_title(loc="left").replace("\n", " "): one
-        for one in ax.child_axes
-        if isinstance(one, Axes)
-    }
-
-
 def outlines(ax: Axes) -> list[StepPatch]:
     return [patch for patch in ax.patches if isinstance(patch, StepPatch)]
 
@@ -50,10 +40,8 @@ def stacked(ax: Axes) -> dict[str, StepPatch]:
 
 
 def drawn_heights(ax: Axes) -> dict[str, list[float]]:
-    """Return what is drawn of each series, in a stack or in panels."""
-    if ax.get_legend() is not None:
-        return {name: heights(outline) for name, outline in stacked(ax).items()}
-    return {name: heights(*outlines(panel)) for name, panel in panels(ax).items()}
+    """Return what is drawn of each series."""
+    return {name: heights(outline) for name, outline in stacked(ax).items()}
 
 
 def hatched(ax: Axes) -> list[Any]:
@@ -63,16 +51,17 @@ def hatched(ax: Axes) -> list[Any]:
 @pytest.mark.parametrize("every", ["month", "year"])
 def test_last_changes_are_the_counts(every: Any) -> None:
     """What is drawn of a period is what was last changed in it, by code."""
-    changes = fk.count_by(UNITS, last_change=every)
-    ax = fk.plot_last_changes(UNITS, every=every, ax=axes(9, 4.8))
+    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2025, 1, 1))
+    changes = fk.count_by(units, last_change=every)
+    ax = fk.plot_last_changes(units, every=every, ax=axes(9, 4.8))
 
     sizes = drawn_heights(ax)
     by_code = dict(changes.group_by("code").agg(pl.col("count").sum()).rows())
-    short = "" if every == "month" else " kraj"
-    assert (ax.get_legend() is None) == (every == "month")
-    assert sum(sum(numbers) for numbers in sizes.values()) == UNITS.height
-    assert sum(sizes[f"Bratislavský{short}"]) == by_code["SK010"]
-    assert sum(sizes["ostatné (2)"]) == by_code["SKZZ"] + by_code["SKZZZ"]
+    named = [name for name in sizes if name.endswith(" kraj")]
+    assert len(named) == 5
+    assert list(sizes)[5:] == ["ostatné (5)", "bez známeho kódu, zmazané, neverejné"]
+    assert sum(sum(numbers) for numbers in sizes.values()) == units.height
+    assert sum(sizes["Bratislavský kraj"]) == by_code["SK010"]
     bare = changes.filter(pl.col("kind") != "labelled")["count"].sum()
     assert sum(sizes["bez známeho kódu, zmazané, neverejné"]) == bare
     last = changes["period"].max()
@@ -92,17 +81,6 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
 
     assert changes["count"].sum() == UNITS.height
     check_legible(ax)
-
-
-@pytest.mark.parametrize(
-    ("size", "lang"),
-    [((5, 4), "sk"), *slow(((5, 4), "en"), ((9, 4.8), "en"), ((14, 8), "sk"))],
-)
-@pytest.mark.parametrize("field", ["sidlo", *slow("kraj", "velkostOrganizacie")])
-def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
-    """Headings and labels of panels lie on nothing, in figures of any shape."""
-    for every in ("day", "month"):
-        check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
 
 
 @pytest.mark.parametrize(
@@ -128,87 +106,41 @@ def test_the_legend_lies_beside_the_axes_and_not_on_the_notes(
 
 
 @pytest.mark.parametrize("lang", LANGS)
-@pytest.mark.parametrize("field", ["velkostOrganizacie", *slow("okres", "sidlo")])
-def test_panels_of_low_figures_are_legible(field: By, lang: Lang) -> None:
-    """They are beside each other, and a scale of its own is written to its end."""
-    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
-    ax = fk.plot_last_changes(units, field, lang=lang, ax=axes(5, 3))
+def test_nearly_empty_years_before_others_are_cut(lang: Lang) -> None:
+    """With more than 24 periods, and with a note of the number; not those between full ones."""
+    years = [2019] * 3 + [2022] * 200 + [2023] * 3 + [2024] * 100 + [2025] * 20 + [2026] * 2
+    days = [date(year, 1 + n % 6, 5) for n, year in enumerate(years)]
+    frame = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010", "SK021"] * 164})
 
-    check_legible(ax)
-    scale = {"sk": r"ostatné .* iná mierka: do [\d\s]+$", "en": r"other .* other scale: to [\d,]+$"}
-    assert any(re.match(scale[lang], heading) for heading in panels(ax))
+    months = fk.plot_last_changes(frame, lang=lang, ax=axes(9, 4.8))
+    by_year = fk.plot_last_changes(frame, every="year", lang=lang, ax=axes(9, 4.8))
 
-
-def test_panels_begin_at_24_periods() -> None:
-    """One stack too few is a stack still; panels share their scales."""
-    months = [date(2024 + n // 12, n % 12 + 1, 5) for n in range(24)]
-    frame = pl.DataFrame(
-        {"datumPoslednejUpravy": months * 3, "kraj": (["SK010"] * 2 + ["SK021"]) * 24}
-    )
-
-    stack = fk.plot_last_changes(
-        frame.filter(pl.col("datumPoslednejUpravy") < months[-1]), ax=axes()
-    )
-    apart = fk.plot_last_changes(frame, ax=axes())
-
-    assert not panels(stack)
-    assert stack.get_legend() is not None
-    assert list(panels(apart)) == ["Bratislavský", "Trnavský"]
-    assert not outlines(apart)
-    assert len({(one.get_xlim(), one.get_ylim()) for one in panels(apart).values()}) == 1
-
-
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-def test_panels_of_fewer_than_five_units_are_named_instead(lang: Lang) -> None:
-    """With their numbers; with five a code has a panel."""
-    codes = ["SK010"] * 40 + ["SK021"] * 4 + ["SK022"] * 5
-    day = pl.date(2024, 1, 5).dt.offset_by(pl.format("{}mo", pl.int_range(pl.len()) % 30))
-    frame = pl.DataFrame({"kraj": codes}).with_columns(datumPoslednejUpravy=day)
-
-    ax = fk.plot_last_changes(frame, lang=lang, ax=axes(9, 4.8))
-    few = fk.plot_last_changes(frame.filter(kraj="SK021"), ax=axes())
-
-    check_legible(ax)
-    assert len(panels(ax)) == 2
-    assert {"sk": "nezobrazené: Trnavský 4.", "en": "not drawn: Trnava 4."}[lang] in ax.get_xlabel()
-    assert not panels(few)
-
-
-def test_a_great_rest_flattens_nothing() -> None:
-    """A sum that is higher than any code has a scale of its own, which its heading names."""
-    few = fk.plot_last_changes(UNITS, "okres", every="year", lang="en", ax=axes(9, 4.8))
-
-    found = panels(few)
-    (name,) = [name for name in found if "other scale" in name]
-    rest = found.pop(name)
-    most = max(heights(*outlines(rest)))
-    assert name == f"other (71) other scale: to {most:,.0f}"
-    assert rest.get_ylim()[1] >= most
-    assert len({one.get_ylim() for one in found.values()}) == 1
-    greatest = max(max(heights(*outlines(one))) for one in found.values())
-    assert greatest > 0.9 * next(iter(found.values())).get_ylim()[1]
-
-
-def colour_of(ax: Axes, name: str) -> str:
-    """Return the colour of a region, whether it is stacked or has a panel."""
-    if ax.get_legend() is not None:
-        return to_hex(stacked(ax)[name].get_facecolor())
-    (outline,) = outlines(panels(ax)[name.removesuffix(" kraj")])
-    return to_hex(outline.get_facecolor())
+    told = {"sk": "pred rokom 2022 (nezobrazené): 3.", "en": "before 2022 (not shown): 3."}[lang]
+    assert told in months.get_xlabel()
+    (drawn,) = {len(numbers) for numbers in drawn_heights(months).values()}
+    assert drawn == 4 * 12 + 4
+    assert sum(map(sum, drawn_heights(months).values())) == 325
+    assert "2022" not in by_year.get_xlabel()
+    assert sum(map(sum, drawn_heights(by_year).values())) == 328
+    check_legible(months)
 
 
 def test_a_colour_belongs_to_its_code() -> None:
-    """The same in each selection, in stacks and in panels; no two codes share one."""
+    """The same in each selection; a long codelist has the first colours, no two of them equal."""
     regions = fk.regions()
-    charts = [
-        fk.plot_last_changes(UNITS, every="year", ax=axes(9, 4.8)),
-        fk.plot_last_changes(UNITS, ax=axes(9, 4.8)),
-        fk.plot_last_changes(UNITS.filter(kraj="SK042"), every="year", ax=axes(9, 4.8)),
-    ]
+    few = UNITS.filter(pl.col("kraj").is_in(["SK042", "SK023"]))
+    charts = [fk.plot_last_changes(units, every="year", ax=axes(9, 4.8)) for units in (UNITS, few)]
 
-    for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
-        for ax in charts[: 3 if code == "SK042" else 2]:
-            assert colour_of(ax, name) == drawing.CODE_COLOURS[n]
+    seen = 0
+    for n, (code, name) in enumerate(regions.select("code", "name_sk").iter_rows()):
+        for ax in charts:
+            if name in stacked(ax):
+                seen += 1
+                assert to_hex(stacked(ax)[name].get_facecolor()) == drawing.CODE_COLOURS[n], code
+    assert seen == 5 + 2
+    districts = stacked(fk.plot_last_changes(UNITS, "okres", every="year", ax=axes(9, 4.8)))
+    colours = [to_hex(outline.get_facecolor()) for outline in districts.values()]
+    assert colours[:5] == list(drawing.CODE_COLOURS[:5])
     assert len(set(drawing.CODE_COLOURS)) == regions.height == len(drawing.CODE_COLOURS)
 
 
@@ -232,7 +164,7 @@ def test_a_colour_belongs_to_its_code() -> None:
 def test_the_unfinished_period_is_hatched(
     today: str, every: Any, sk: str | None, en: str | None, long: bool
 ) -> None:
-    """By the register's day, in stacks and panels; a period that is over is not hatched."""
+    """By the register's day, among few periods and many; a period that is over is not hatched."""
     register = fk.sample(10)
     register.set_today(today)
     days = [date(2026, 6, 10), date(2026, 6, 30)]
@@ -242,16 +174,13 @@ def test_the_unfinished_period_is_hatched(
     for lang, to in zip(LANGS, (sk, en), strict=True):
         ax = fk.plot_last_changes(frame, every=every, register=register, lang=lang, ax=axes(9, 4.8))
 
-        places = list(panels(ax).values()) or [ax]
-        assert bool(panels(ax)) == long
-        for place in places:
-            assert len(hatched(place)) == (to is not None)
+        assert len(hatched(ax)) == (to is not None)
         if to is None:
             assert not any(word in ax.get_xlabel() for word in ("hatched", "šrafovaný"))
         else:
-            assert ax.get_xlabel().endswith(f": {to}.")
-            (patch,) = hatched(places[0])
-            assert patch.get_x() + patch.get_width() == outlines(places[0])[0].get_data()[1][-1]
+            assert f": {to}." in ax.get_xlabel()
+            (patch,) = hatched(ax)
+            assert patch.get_x() + patch.get_width() == outlines(ax)[0].get_data()[1][-1]
         check_legible(ax)
 
 

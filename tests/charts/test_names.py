@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
+import polars as pl
 import pytest
 from matplotlib.axes import Axes
 
@@ -46,3 +49,32 @@ def test_bars_in_small_axes_are_legible(lang: Lang, size: tuple[float, float]) -
 
         check_legible(ax)
         assert sum(bars(ax).values()) == UNITS.height
+
+
+# A colour of a terminal, a letter that XML does not have, marks that turn or hide text.
+HOSTILE = "Ruža\x1b[31m\x00\x0b\u202e\u2066\u200b\x85 s. r. o."
+
+
+def test_a_picture_holds_no_character_that_is_not_drawn() -> None:
+    """The svg of a chart is XML, and no name of a filer turns a text around."""
+    money = SAMPLE.financials([365], [2014, 2015]).with_columns(name=pl.lit(HOSTILE))
+    counts = fk.count_by(UNITS.filter(kraj="SK010")).with_columns(label=pl.lit(HOSTILE))
+    spread = SAMPLE.financials(UNITS.head(200), 2016)
+    drawings: list[Callable[[], Axes]] = [
+        lambda: fk.plot_history(money, "sales", register=SAMPLE),
+        lambda: fk.plot_history(money, ["sales", "equity"], note=HOSTILE, register=SAMPLE),
+        lambda: fk.plot_counts(counts, register=SAMPLE),
+        lambda: fk.plot_map(counts, title=HOSTILE, register=SAMPLE),
+        lambda: fk.plot_spread(spread, "sales", note=HOSTILE, register=SAMPLE),
+        lambda: fk.plot_last_changes(UNITS, title=HOSTILE, register=SAMPLE),
+    ]
+    for draw in drawings:
+        ax = draw()
+        file = io.BytesIO()
+        with plt.rc_context({"svg.fonttype": "none"}):
+            plt.gcf().savefig(file, format="svg")
+        plt.close(ax.figure)  # type: ignore[arg-type]
+
+        texts = "".join(ElementTree.fromstring(file.getvalue()).itertext())
+        assert "Ruža" in texts
+        assert not {letter for letter in texts if not letter.isprintable()} - {"\n", "\u00a0"}

@@ -136,3 +136,22 @@ def test_chosen_items_are_printed() -> None:
     assert (
         "--items sals is not an item; did you mean 'sales'? give some of total_assets," in refused
     )
+
+
+IDS = [2261, 14890, 67387]  # a company, in single entry, a non-profit
+
+
+def test_rows_are_chosen_as_in_python() -> None:
+    """Consolidated statements, the period before, and one activity of a public body."""
+    sample = fk.sample()
+    for options, arguments in (
+        (["--consolidated"], {"consolidated": True}),
+        (["--from-previous"], {"from_previous": True}),
+        (["--activity", "main"], {"activity": "main"}),
+    ):
+        expected = sample.financials(IDS, 2019, **arguments)
+
+        printed = run("financials", *map(str, IDS), "--year", "2019", *options, "--sample")
+
+        assert printed.stdout == expected.write_csv()
+        assert not expected.equals(sample.financials(IDS, 2019))

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.files.write import write_to
+from finstat_kit.frames.files.write import rendered
 from tests.cli.test_commands import COMMAND, called, run, started
 from tests.support.faults import HANG, FaultServer, Step, reply
 
@@ -114,10 +114,8 @@ def test_rows_are_those_of_python() -> None:
     with sample.serve() as url:
         seen = called("get", "-", "--url", url, stdin="\n".join(map(str, ids)))
 
-    buffer = io.BytesIO()
-    write_to(buffer, sample.units.get(ids), "csv")
     assert seen.returncode == 0
-    assert seen.stdout == buffer.getvalue().decode()
+    assert seen.stdout == rendered(sample.units.get(ids), "csv").decode()
 
 
 def test_no_ids_give_the_columns_alone() -> None:

@@ -42,7 +42,7 @@ def test_a_suffix_counts_in_any_case(tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     """Its format is named, and a file that was there stays, whatever it is called."""
     mirror = tmp_path / "m.parquet"
-    pl.DataFrame({"kraj": ["SK010"], "s": [["a b"]]}).write_parquet(mirror)
+    pl.DataFrame({"kraj": ["SK010"], "s": [{"a": 1}]}).write_parquet(mirror)
     before = tmp_path / "before"
     before.write_text("kept")
 
@@ -52,7 +52,7 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     assert (nameless.returncode, nameless.stdout) == (2, "")
     assert "give a name that ends in .csv" in nameless.stderr
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "the column 's' has a blank" in refused.stderr
+    assert "the column 's' holds structs" in refused.stderr
     assert before.read_text() == "kept"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["before", "m.parquet"]
 
@@ -124,7 +124,11 @@ def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path, unbuff
         (f"{line} >&-", "Error: standard output is closed; send it to a file or a pipe\n"),
         (f"{short} --output={full}.xlsx >&-", ""),
         (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
-        (f"ulimit -f 1; {line} --output {full}.csv", "Error: File too large\n"),
+        (
+            f"ulimit -f 1; {line} --output {full}.csv",
+            f"Error: {full}.csv cannot be written: File too large; free some space, or give "
+            "another folder\n",
+        ),
     ]:
         env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
         seen = subprocess.run(

@@ -12,6 +12,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from tests.cli.test_commands import COMMAND, called, run
+from tests.support.examples import slow
 from tests.support.faults import PAGE, FaultServer, reply
 
 
@@ -112,6 +113,32 @@ def test_the_demo_speaks_the_language_of_the_locale(
     few = ["demo", "--changed-since", "2026-06-20"]
     assert f'lang="{expected}"' in run(*few).stdout
     assert 'lang="en"' in run(*few, "--lang", "en").stdout
+
+
+@pytest.mark.parametrize("encoding", ["cp1250", *slow("cp437", "latin-1", "ascii")])
+def test_pipes_and_files_are_in_utf_8(encoding: str) -> None:
+    """Whatever the encoding of the locale, as on Windows; messages too."""
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    demo, error = (
+        subprocess.run([*COMMAND, *words.split()], env=env, capture_output=True, timeout=60)
+        for words in ("demo --changed-since 2026-06-25 --lang sk", "find Žďár★ --units")
+    )
+
+    assert (demo.returncode, demo.stderr) == (0, b"")
+    assert demo.stdout.decode() == run(
+        "demo", "--changed-since", "2026-06-25", "--lang", "sk"
+    ).stdout  # fmt: skip
+    assert "no register is chosen" in error.stderr.decode()
+
+
+def test_an_argument_that_is_no_text_is_refused() -> None:
+    """Bytes that the locale has no letters for are no search without a result."""
+    words: list[str | bytes] = [*COMMAND, "find", b"\xbeilina", "--sample"]
+
+    seen = subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+    assert (seen.returncode, seen.stdout) == (2, "")
+    assert seen.stderr.startswith(r"Error: '\udcbeilina' is not a text in the encoding of this")
 
 
 def test_the_environment_names_the_language_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def on_a_terminal(*arguments: str, columns: int = 500) -> str:
             while part := os.read(terminal, 65_536):
                 seen += part
     os.close(terminal)
-    return seen.decode().replace("\r\n", "\n")
+    return seen.decode(errors="replace").replace("\r\n", "\n")
 
 
 def harmless(text: str) -> bool:
@@ -106,6 +106,18 @@ def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> 
     assert "SK010" in seen
     matrix(f"control characters in {form} on a terminal", True, harmless(seen))
     assert harmless(seen)
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_a_question_mark_for_what_it_cannot_show() -> None:
+    """In tables and in lines alike, in the encoding of the terminal."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONIOENCODING", "latin-1")
+        table = on_a_terminal("codelist", "regions", "--sample")
+        lines = on_a_terminal("demo", "--changed-since", "2026-06-25", "--lang", "sk")
+
+    assert "Tren?iansky kraj" in table
+    assert "Tren?iansky kraj" in lines
 
 
 @pytest.mark.slow

@@ -709,6 +709,18 @@ def test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form() -> None
     assert saved["text/plain"] == repr(viewer)
 
 
+def test_no_name_turns_a_text_around() -> None:
+    """Control characters and marks of direction are replaced, in the list of units and below."""
+    bad = "Ruža\u202e\x1b[31m"
+    viewer = fk.StatementViewer(UNITS.with_columns(nazovUJ=pl.lit(bad)), register=SAMPLE, lang="en")
+    viewer.value = CORRECTED
+
+    for text in (viewer.panel.value, str(viewer._repr_mimebundle_()["text/html"]),
+                 *(item[1] for item in viewer.unit.items)):  # fmt: skip
+        assert "Ruža??[31m" in text
+        assert not {letter for letter in text if not letter.isprintable()} - {"\n", "\u00a0"}
+
+
 def test_every_control_has_a_name() -> None:
     """Each control says what it is, in both languages."""
     viewer = viewer_of()

@@ -21,9 +21,10 @@ from matplotlib.textpath import text_to_path
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol.untrusted import printable
 
 # Fixed sizes, in points, prevent overlaps under any user style.
 TITLE_SIZE: Final = 11
@@ -70,10 +71,11 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     """
     if ax is not None:
         if not isinstance(ax, Axes):
-            raise UsageError(
+            raise invalid(
+                "ax",
+                ...,
                 f"is a {type(ax).__name__}",
-                argument="ax",
-                cure="give the Axes of a figure, or None for a new one",
+                give="the Axes of a figure, or None for a new one",
             )
         yield ax
         return
@@ -98,7 +100,7 @@ def inches(ax: Axes) -> tuple[float, float]:
 def breadth(line: str, size: float) -> float:
     """Return the width of a line of text in inches."""
     points, _, _ = text_to_path.get_text_width_height_descent(
-        line, FontProperties(size=size), ismath=False
+        printable(line), FontProperties(size=size), ismath=False
     )
     return float(points) / 72
 
@@ -155,7 +157,7 @@ def fitted(line: str, room: float, size: float, *, end: int = 0) -> str:
 
 def literal(text: str) -> str:
     """Return a text that matplotlib draws literally: ``$`` does not start a formula."""
-    return text.replace("$", r"\$")
+    return printable(text).replace("$", r"\$")
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:

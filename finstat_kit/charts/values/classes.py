@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.text import numbers as number_format
 
 _MOST_BOUNDS: Final = 8
@@ -45,11 +45,11 @@ def bounds(classes: Sequence[float]) -> list[float]:
         tops = []
     rising = all(a < b for a, b in pairwise(tops)) and all(map(math.isfinite, tops))
     if not rising or not 1 <= len(tops) <= _MOST_BOUNDS:
-        raise UsageError(
+        raise invalid(
+            "classes",
+            classes,
             "is not allowed",
-            argument="classes",
-            value=classes,
-            cure=f"give upper bounds, 1 to {_MOST_BOUNDS} ascending numbers",
+            give=f"upper bounds, 1 to {_MOST_BOUNDS} ascending numbers",
         )
     return tops
 

@@ -13,7 +13,7 @@ import polars as pl
 from matplotlib.ticker import Formatter
 
 from finstat_kit.arguments import Lang
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
@@ -51,9 +51,7 @@ class Figures(NamedTuple):
         has_units = "unit_id" in rows.columns
         unit_rows = rows.filter(pl.col("unit_id") == unit) if has_units else rows.clear()
         if unit_rows.is_empty():
-            raise UsageError(
-                "is not in the frame", argument="mark", value=unit, cure="give a unit_id of it"
-            )
+            raise invalid("mark", unit, "is not in the frame", give="a unit_id of it")
         rows_with_value = unit_rows.drop_nulls("value")
         candidates = unit_rows if rows_with_value.is_empty() else rows_with_value
         candidates = candidates.sort("year") if "year" in candidates.columns else candidates

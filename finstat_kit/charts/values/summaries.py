@@ -12,7 +12,7 @@ from finstat_kit.charts.parts import drawing, rows
 from finstat_kit.charts.parts.rows import Groups
 from finstat_kit.charts.values import figures
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.findings import summary
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
@@ -151,16 +151,16 @@ def of_frame(
     )
     wanted = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []
     if wanted not in (["kraj"], fields) and not table.is_empty():
-        raise UsageError(
-            f": the summary was made by {fields}", argument="by", value=by,
-            cure=f"give by={fields[0] if len(fields) == 1 else fields!r}",
-        )  # fmt: skip
+        raise invalid(
+            "by",
+            by,
+            f": the summary was made by {fields}",
+            give=f"by={fields[0] if len(fields) == 1 else fields!r}",
+        )
     if item is not None:
         known = table["value"].unique(maintain_order=True).to_list()
         if known and item not in known:
-            raise UsageError(
-                "is not in the summary", argument="value", value=item, cure=f"give one of {known}"
-            )
+            raise invalid("value", item, "is not in the summary", give=f"one of {known}")
         table = table.filter(pl.col("value") == item)
     for column in ("value", "year"):
         entries = table[column].unique().sort().to_list()

@@ -14,7 +14,7 @@ from finstat_kit.client.collections.records import get_records
 from finstat_kit.client.collections.scan import scan
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, UsageError, value_in_python, warn
+from finstat_kit.errors import Either, invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 
@@ -359,11 +359,12 @@ class Units(Collection):
         """
         filters, *others = walk.filters_of(ico, dic, legal_form_code)
         if others:
-            raise UsageError(
+            raise invalid(
+                "legal_form_code",
+                legal_form_code,
                 "has several codes, whose pages have no cursor in common",
-                argument="legal_form_code", value=legal_form_code,
-                cure="give one code per walk, or take fk.units.ids",
-            )  # fmt: skip
+                give="one code per walk, or take fk.units.ids",
+            )
         query = walk.query_of(
             self._session, self._name, changed_since, after_id, page_size, filters
         )
@@ -441,11 +442,11 @@ def matching_units(
         of match, without those of which there are none.
     """
     if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
-        raise UsageError(
+        raise invalid(
+            argument,
+            text,
             "is not allowed",
-            argument=argument,
-            value=text,
-            cure="give words of a name, an IČO, a DIČ or an id, as text",
+            give="words of a name, an IČO, a DIČ or an id, as text",
         )
     meanings = numbers_meant(text)
     by_kind = {kind: _ids_with_number(units._session, kind, meanings[kind]) for kind in meanings}
@@ -458,9 +459,10 @@ def matching_units(
         ids, named = unit_names.matching(others, text, limit, whole=matches.height > 0)
         matches = pl.concat([matches, _matches(ids, "name")])
     elif not meanings:
-        raise UsageError(
+        raise invalid(
+            argument,
+            ...,
             f": {value_in_python(text)} is a name, and the register has no search for names",
-            argument=argument,
             cure=Either(
                 "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or "
                 "give an IČO, as text or by ico=",
@@ -563,9 +565,7 @@ def one_unit(
     if number == 1:
         return records
     if number == 0:
-        raise UsageError(
-            ": there is no such unit", argument=argument, value=value, cure="give an IČO or an id"
-        )
+        raise invalid(argument, value, ": there is no such unit", give="an IČO or an id")
     lines = [
         ", ".join([str(id_), *filter(None, texts)])
         for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto")
@@ -574,9 +574,6 @@ def one_unit(
     ]
     if number > len(lines):
         lines.append(f"… and {number - len(lines):,} more")
-    raise UsageError(
-        f": these are {number:,} units",
-        argument=argument,
-        value=value,
-        cure="\n  ".join([f"{cure}:", *lines]),
+    raise invalid(
+        argument, value, f": these are {number:,} units", cure="\n  ".join([f"{cure}:", *lines])
     )

@@ -21,8 +21,8 @@ from finstat_kit.errors import (
     NotHeld,
     ProtocolError,
     RegisterError,
-    UsageError,
     holding,
+    invalid,
 )
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import requests, wire
@@ -278,10 +278,10 @@ def refuse_long_work(
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
         "mirror ({}), which resumes after an interruption, or allow it by {}"
     )
-    raise UsageError(
+    raise invalid(
+        "max_requests",
+        most,
         f": this needs {requests:,} requests{beyond}, one per record{took} at the register's rate",
-        argument="max_requests",
-        value=most,
         cure=Either(
             cure.format("fk.Mirror", f"max_requests={requests}"),
             cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
@@ -300,10 +300,10 @@ def refuse_the_whole(name: str, session: Session, most: int) -> None:
     """Refuse to scan the records of a whole register, whose number is not known yet."""
     rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
     filters = ", ico, dic or pravnaForma" if name == "units" else ""
-    raise UsageError(
+    raise invalid(
+        "max_requests",
+        most,
         f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
-        argument="max_requests",
-        value=most,
         cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
         "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "
         "max_requests=",

@@ -15,7 +15,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, RegisterError, UsageError, holding, warn
+from finstat_kit.errors import Either, RegisterError, UsageError, holding, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import Page, Query, next_query
@@ -71,10 +71,10 @@ def answered_since(
     since = part.since
     if since is not None and day < since:
         copy = "or a later day, or copy the whole register:"
-        raise UsageError(
+        raise invalid(
+            None if changed_since is None else "changed_since",
+            str(day),
             f": this mirror holds what changed since {since}",
-            argument=None if changed_since is None else "changed_since",
-            value=str(day),
             cure=Either(
                 f"give changed_since='{since}' {copy} fk.Mirror('another folder').sync()",
                 f"give --changed-since {since} {copy} finstat-kit sync FOLDER",

@@ -14,7 +14,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.records import refuse_long_work
 from finstat_kit.client.session import Session
-from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, holding
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, holding, invalid
 from finstat_kit.frames.files.write import put_in_place
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.progress import bar
@@ -85,11 +85,11 @@ def _folder(folder: object) -> Path:
     try:
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise UsageError(
+        raise invalid(
+            "folder",
+            str(path),
             f"cannot be created ({error.strerror})",
-            argument="folder",
-            value=str(path),
-            cure="give one in an existing folder",
+            give="one in an existing folder",
         ) from error
     return path
 
@@ -100,10 +100,11 @@ def _files(attachments: object, folder: Path) -> list[_File]:
     if not {"id", "report_id"} <= set(frame.columns) or any(
         frame.schema[name] not in types[name] for name in types if name in frame.columns
     ):
-        raise UsageError(
+        raise invalid(
+            "attachments",
+            ...,
             "is not a frame of attachments",
-            argument="attachments",
-            cure="give what fk.attachments(reports) returns",
+            give="what fk.attachments(reports) returns",
         )
     arguments.ids(frame["id"].drop_nulls(), "attachments")
     rows = frame.unique("id", keep="first", maintain_order=True).rows(named=True)

@@ -16,7 +16,7 @@ from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.records import most_requests, outcomes, refuse_long_work
 from finstat_kit.client.methods.reference import codelist
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding
+from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding, invalid
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
 from finstat_kit.progress import bar
@@ -97,11 +97,11 @@ class _Size:
 
     def too_short(self) -> UsageError:
         """Return the error for a time too short to list the ids and fetch one record."""
-        return UsageError(
+        return invalid(
+            "minutes",
+            float(f"{self._seconds / 60:g}"),
             "is too short to list the ids and fetch one record",
-            argument="minutes",
-            value=float(f"{self._seconds / 60:g}"),
-            cure="give more minutes, or n= for a number of records without a time limit",
+            give="more minutes, or n= for a number of records without a time limit",
         )
 
 

@@ -12,7 +12,7 @@ from finstat_kit.client.collections.collection import Units, one_unit
 from finstat_kit.client.collections.records import get_records, records_or_ids, refuse_long_work
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
-from finstat_kit.errors import Either, NotFound, UsageError, holding
+from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid
 from finstat_kit.frames.financials import (
     assemble,
     filing_order,
@@ -129,9 +129,7 @@ def items(
     frame = arguments.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
-        raise UsageError(
-            f": no column {absent[0]!r}", argument="frame", cure="give what fk.cells returns"
-        )
+        raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.cells returns")
     return item_rules.items_of(frame, live_first(session), activity)
 
 
@@ -344,20 +342,23 @@ def _records_given(units: Given) -> pl.DataFrame | None:
     if not isinstance(units, pl.DataFrame) or "idUctovnychZavierok" not in units.columns:
         return None
     if units.schema["idUctovnychZavierok"] not in (pl.List(pl.Int64), pl.List(pl.Null), pl.Null):
-        raise UsageError(
+        raise invalid(
+            "units",
+            ...,
             f": the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}",
-            argument="units",
-            cure="give records as fk.units.get returns them",
+            give="records as fk.units.get returns them",
         )
     arguments.ids(units, "units")
     schema = pl.Schema({name: KINDS["units"].schema[name] for name in _OF_UNITS})
     for name in _OF_UNITS[2:]:
         dtype = units.schema.get(name, pl.Null())
         if not assemble.holds(dtype, schema[name]):
-            raise UsageError(
-                f": the column {name!r} is {dtype}", argument="units",
-                cure=f"give it as {schema[name]}, as fk.units.get returns it",
-            )  # fmt: skip
+            raise invalid(
+                "units",
+                ...,
+                f": the column {name!r} is {dtype}",
+                give=f"it as {schema[name]}, as fk.units.get returns it",
+            )
     absent = {name: dtype for name, dtype in schema.items() if name not in units.columns}
     # A missing record has no day of change; without the column no record is missing.
     filled = units.with_columns(

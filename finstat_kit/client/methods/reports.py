@@ -12,7 +12,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.session import Session
-from finstat_kit.errors import UsageError, warn
+from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials.assemble import check_types, form_order
 from finstat_kit.frames.financials.filings import FILINGS
 from finstat_kit.frames.findings.values import filed
@@ -57,10 +57,12 @@ def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
         return pl.DataFrame(schema=columns)
     frame = arguments.collected("filings", filings)
     if absent := [name for name in columns if name not in frame.columns]:
-        raise UsageError(
-            f": no column {absent[0]!r}", argument="filings",
-            cure="give what fk.filings or fk.financials returns",
-        )  # fmt: skip
+        raise invalid(
+            "filings",
+            ...,
+            f": no column {absent[0]!r}",
+            give="what fk.filings or fk.financials returns",
+        )
     check_types(frame.schema, columns, "filings")
     rows, _ = filed(frame)
     if "reason" in rows.columns:  # of a statement that another unit lists, too

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.errors import UsageError, warn
+from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels
 from finstat_kit.protocol.wire import BY_FIELD, CHANGED
@@ -88,10 +88,11 @@ def _counts_of(frame: labels.Frame, by: str, lookup: labels.Lookup, lang: Lang) 
         given_counts = counts.checked(frame, by, counts.COUNTS, "fk.count_by")
         twice = given_counts.filter(pl.struct("code", "kind").is_duplicated())
         if twice.height:
-            raise UsageError(
+            raise invalid(
+                "counts",
+                ...,
                 f": {twice['code'][0] or twice['kind'][0]!r} appears in two rows",
-                argument="counts",
-                cure="give counts as fk.count_by returns them",
+                give="counts as fk.count_by returns them",
             )
         return given_counts
     return counts.count_by(frame, by, lookup, lang=lang).drop("by")
@@ -103,10 +104,12 @@ def _checked(names: object) -> tuple[str, str] | None:
         return None
     sides = list(names) if isinstance(names, Sequence) and not isinstance(names, str) else []
     if len(sides) != len(("a", "b")) or not all(isinstance(name, str) and name for name in sides):
-        raise UsageError(
-            "is not allowed", argument="names", value=names,
-            cure="give a name of each side, such as ('before', 'after')",
-        )  # fmt: skip
+        raise invalid(
+            "names",
+            names,
+            "is not allowed",
+            give="a name of each side, such as ('before', 'after')",
+        )
     return sides[0], sides[1]
 
 

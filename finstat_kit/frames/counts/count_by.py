@@ -13,7 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.protocol.wire import CHANGED, STATE
@@ -204,9 +204,6 @@ def check_made_by(frame: labels.Frame, by: str) -> None:
     # A column of the user may have the same name.
     other_fields = sorted(set(fields) & set(labels.FIELDS) - {by})
     if other_fields:
-        raise UsageError(
-            f": the frame was made by {other_fields[0]!r}",
-            argument="by",
-            value=by,
-            cure=f"give by={other_fields[0]!r}",
+        raise invalid(
+            "by", by, f": the frame was made by {other_fields[0]!r}", give=f"by={other_fields[0]!r}"
         )

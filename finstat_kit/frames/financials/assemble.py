@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import filings, items
 from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_filings
 from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
@@ -75,10 +75,11 @@ def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
             continue
         is_text = isinstance(expected_type, pl.String | pl.Enum)
         why = ": a code read as a number loses its leading zeros" if is_text else ""
-        raise UsageError(
+        raise invalid(
+            argument,
+            ...,
             f": the column {name!r} is {dtype}",
-            argument=argument,
-            cure=f"give it as {'String' if is_text else expected_type}{why}",
+            give=f"it as {'String' if is_text else expected_type}{why}",
         )
 
 

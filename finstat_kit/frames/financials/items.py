@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from finstat_kit import arguments
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import Either, invalid
 from finstat_kit.frames.reports.cells import CELLS, REASON
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
@@ -177,7 +177,7 @@ def chosen(selection: str | Sequence[str] | None) -> list[str]:
                 f"give some of {', '.join(names())}",
             )
             cure = Either(near + listing.python, near + listing.shell)
-            raise UsageError("is not an item", argument="items", value=name, cure=cure)
+            raise invalid("items", name, "is not an item", cure=cure)
     return item_names
 
 
@@ -265,10 +265,11 @@ def _refuse_blanks(cells: pl.DataFrame) -> None:
     for template, number in each.filter("value").select("template", "len").unique().iter_rows():
         form = forms.shipped(template)
         if form is not None and number == sum(table.cells for table in form.tables):
-            raise UsageError(
+            raise invalid(
+                "frame",
+                ...,
                 ": it has the blank cells too, which are not told from those that are no numbers",
-                argument="frame",
-                cure="give fk.cells(reports), without blanks=True",
+                give="fk.cells(reports), without blanks=True",
             )
 
 

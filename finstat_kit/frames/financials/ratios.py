@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from finstat_kit.arguments import Frame, checked_call, not_polars
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, items
 from finstat_kit.protocol.shipped import read
 
@@ -207,10 +207,11 @@ def ratios(
     computable = [name for name in NAMES if set(columns_of(name)).issubset(columns)]
     if not computable:
         absent = next(name for name in columns_of("roa") if name not in columns)
-        raise UsageError(
+        raise invalid(
+            "frame",
+            ...,
             f": no column {absent!r}",
-            argument="frame",
-            cure="give what fk.financials returns; fk.ratios() lists the items of each ratio",
+            give="what fk.financials returns; fk.ratios() lists the items of each ratio",
         )
     used = dict.fromkeys(part for name in computable for part in columns_of(name))
     assemble.check_types(schema, used, "frame")

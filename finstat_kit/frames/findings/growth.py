@@ -8,7 +8,7 @@ from typing import Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, filings, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
@@ -78,9 +78,7 @@ def growth(
     names = arguments.names("value", value)
     for name in names:
         if name in assemble.PROVENANCE or name in assemble.IDENTITY:
-            raise UsageError(
-                "is not a figure", argument="value", value=name, cure="give an item or a ratio"
-            )
+            raise invalid("value", name, "is not a figure", give="an item or a ratio")
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
     also = {"ico", "name", "status", "statement_id", "period_from"}
@@ -88,10 +86,12 @@ def growth(
     own_column = basis == "previous_column"
     table, previous = values.filed(table)
     if own_column and ("statement_id" not in table.columns or previous.is_empty()):
-        raise UsageError(
-            ": the frame has no rows of the previous column", argument="basis", value=basis,
-            cure="give fk.financials(units, years, from_previous=True), not a panel of it",
-        )  # fmt: skip
+        raise invalid(
+            "basis",
+            basis,
+            ": the frame has no rows of the previous column",
+            give="fk.financials(units, years, from_previous=True), not a panel of it",
+        )
     rows = _with_periods(one_row_per_year(table)[0].sort("unit_id", "year"))
     rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
     former = rows.with_columns(pl.col(_LAST).alias(_BEFORE)).unique(["unit_id", _BEFORE])

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.items import columns_of
 from finstat_kit.frames.financials.readings import any_of_items
@@ -55,10 +55,11 @@ def panel(
     in_span = pl.col("year").is_in(span)
     units = table.filter(_PRESENT, in_span)["unit_id"].unique()
     if units.is_empty():
-        raise UsageError(
+        raise invalid(
+            "figures" if years is None else "years",
+            ...,
             f": no unit has figures in {span[0]} to {span[-1]}" if span else ": no row has any",
-            argument="figures" if years is None else "years",
-            cure="give figures of units that filed, and years of theirs",
+            give="figures of units that filed, and years of theirs",
         )
     # Who comes and goes is shown by all years of the figures, also by those that are not wanted.
     every_year = range(min(filed + span), max(filed + span) + 1)
@@ -96,10 +97,12 @@ def _is_present(table: pl.DataFrame) -> pl.Expr:
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:
     known = range(arguments.FIRST_YEAR, arguments.LAST_YEAR + 1)
     if odd := [year for year in filed if year not in known]:
-        raise UsageError(
-            f": a row has the year {odd[0]}", argument="figures",
-            cure=f"give years from {known[0]} to {known[-1]}",
-        )  # fmt: skip
+        raise invalid(
+            "figures",
+            ...,
+            f": a row has the year {odd[0]}",
+            give=f"years from {known[0]} to {known[-1]}",
+        )
     if years is not None:
         return arguments.years("years", years)
     return list(range(min(filed), max(filed) + 1)) if filed else []

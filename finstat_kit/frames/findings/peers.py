@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
@@ -81,18 +81,13 @@ def peers(
     own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
     own_rows = own_rows.drop_nulls("year").sort("year")
     if own_rows.is_empty():
-        raise UsageError(
-            "is in no year of the figures", argument="unit", value=unit,
-            cure="give a unit_id of theirs",
-        )  # fmt: skip
+        raise invalid("unit", unit, "is in no year of the figures", give="a unit_id of theirs")
     if year is None:
         filled = own_rows.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
         year = (own_rows if filled.is_empty() else filled)["year"].max()  # type: ignore[assignment]
     elif arguments.whole("year", year, 1, 9_999) not in own_rows["year"]:
         known = ", ".join(map(str, own_rows["year"]))
-        raise UsageError(
-            ": the unit has no row of it", argument="year", value=year, cure=f"give one of {known}"
-        )
+        raise invalid("year", year, ": the unit has no row of it", give=f"one of {known}")
     rows = _rows(figures.lazy().filter(pl.col("year") == year), names, fields)
     for field in fields:
         rows = groups.with_group(rows, field)

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
@@ -79,9 +79,7 @@ def groupings(by: object) -> list[str]:
     for field in fields:
         arguments.one_of("by", field, tuple(labels.FIELDS))
     if len(fields) > _MOST_GROUPS:
-        raise UsageError(
-            f": {len(fields)} groups", argument="by", cure="give one, or two in a list"
-        )
+        raise invalid("by", ..., f": {len(fields)} groups", give="one, or two in a list")
     return fields
 
 
@@ -90,18 +88,20 @@ def check_columns(frame: labels.Frame, by: Sequence[str], argument: str = "figur
     schema = labels.schema_of(frame, argument)
     absent = [name for name in ("unit_id", "year") if name not in schema]
     if absent:
-        raise UsageError(
-            f": no column {absent[0]!r}", argument=argument, cure="give what fk.financials returns"
+        raise invalid(
+            argument, ..., f": no column {absent[0]!r}", give="what fk.financials returns"
         )
     assemble.check_types(schema, ("unit_id", "year", *needed(by)), argument)
     for field in by:
         if field in groups.GROUPS:
             groups.check(field, schema)
         elif field not in schema:
-            raise UsageError(
-                "is not a column of the frame", argument="by", value=field,
+            raise invalid(
+                "by",
+                field,
+                "is not a column of the frame",
                 cure="fk.financials carries kraj, okres, pravnaForma, skNace, velkostOrganizacie",
-            )  # fmt: skip
+            )
 
 
 def needed(by: Sequence[str]) -> set[str]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import near
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import WITHOUT
 from finstat_kit.frames.places import labels
@@ -87,21 +87,25 @@ def check(value: str, schema: pl.Schema) -> bool:
         absent = [name for name in ratios.columns_of(value) if name not in schema]
         if not absent:
             return True
-        raise UsageError(
-            f": no column {absent[0]!r}, which it is computed from", argument="value", value=value,
-            cure="give a frame as fk.financials returns it, or its fk.ratios",
-        )  # fmt: skip
+        raise invalid(
+            "value",
+            value,
+            f": no column {absent[0]!r}, which it is computed from",
+            give="a frame as fk.financials returns it, or its fk.ratios",
+        )
     # A column without any value may have no type either.
     if value not in schema or not (schema[value].is_numeric() or schema[value] == pl.Null):
         problem, meant = f"is {schema.get(value)}", ""
         if value not in schema:
             numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
             problem, meant = "is not a column", near(value, [*numbers, *ratios.NUMBERS])
-        raise UsageError(
-            problem, argument="value", value=value,
+        raise invalid(
+            "value",
+            value,
+            problem,
             cure=f"{meant}give a column of numbers, such as an item of fk.financials or a ratio of "
             "fk.ratios",
-        )  # fmt: skip
+        )
     return False
 
 
@@ -210,11 +214,11 @@ def checked_limits(limits: object) -> tuple[float, float] | None:
         low, high = map(float, several)
         if 0 <= low < high <= 1:
             return low, high
-    raise UsageError(
+    raise invalid(
+        "limits",
+        limits,
         "are not two shares",
-        argument="limits",
-        value=limits,
-        cure="give a lower and an upper one from 0 to 1, such as (0.01, 0.99)",
+        give="a lower and an upper one from 0 to 1, such as (0.01, 0.99)",
     )
 
 
@@ -254,19 +258,19 @@ def without_differences(
         or not isinstance(max_difference, int | float)
         or not (0 <= max_difference < float("inf"))
     ):
-        raise UsageError(
+        raise invalid(
+            "max_difference",
+            max_difference,
             "is not an amount in euro",
-            argument="max_difference",
-            value=max_difference,
-            cure="give 0 or more, such as 1",
+            give="0 or more, such as 1",
         )
     for name in ("balance_difference", "sums_failing"):
         if name not in rows.columns:
-            raise UsageError(
+            raise invalid(
+                "max_difference",
+                max_difference,
                 f": no column {name!r}",
-                argument="max_difference",
-                value=max_difference,
-                cure="give what fk.financials returns",
+                give="what fk.financials returns",
             )
     off = pl.col("balance_difference").abs() > max_difference
     off = (off | (pl.col("sums_failing") > 0)).fill_null(value=False)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit.arguments import Frame
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
@@ -90,11 +90,11 @@ def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
     absent = [name for name in needs if name not in columns]
     # Where turnover is not a column, there are sales.
     if absent and absent != ["net_turnover"]:
-        raise UsageError(
+        raise invalid(
+            argument,
+            by,
             f": no column {absent[0]!r}, which the groups are made from",
-            argument=argument,
-            value=by,
-            cure=f"give a frame as {maker} returns it",
+            give=f"a frame as {maker} returns it",
         )
     _check_types(columns, needs)
 
@@ -139,11 +139,11 @@ def _end(columns: pl.Schema) -> pl.Expr:
     ends = [pl.col("period_to")] if "period_to" in columns else []
     ends += [pl.date(pl.col("year"), 12, 31)] if "year" in columns else []
     if not ends:
-        raise UsageError(
+        raise invalid(
+            "by",
+            "age",
             ": no column 'period_to', at which the age is taken",
-            argument="by",
-            value="age",
-            cure="give a frame as fk.financials returns it",
+            give="a frame as fk.financials returns it",
         )
     _check_types(columns, ("period_to", "year"))
     return pl.coalesce(ends).cast(pl.Date)

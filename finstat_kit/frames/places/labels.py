@@ -13,7 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import Either, UsageError, invalid
 from finstat_kit.frames.places import groups
 from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
@@ -199,29 +199,24 @@ def code_columns(
     elif isinstance(columns, Mapping):
         fields = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
-        raise UsageError(
-            "is a text", argument="columns", value=columns, cure=f"give a list: [{columns!r}]"
-        )
+        raise invalid("columns", columns, "is a text", give=f"a list: [{columns!r}]")
     elif isinstance(columns, Iterable):
         fields = [_known_field(field) for field in columns]
     else:
-        raise UsageError(
-            "is not a list",
-            argument="columns",
-            value=columns,
-            cure=f"give some of {list(FIELDS)} in one",
-        )
+        raise invalid("columns", columns, "is not a list", give=f"some of {list(FIELDS)} in one")
     for column in fields:
         if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
-            raise UsageError(
+            raise invalid(
+                "columns",
+                ...,
                 f": {column.codelist!r} is not a codelist",
-                argument="columns",
                 cure=f"{near(column.codelist, _KNOWN)}give one of {list(_KNOWN)}",
             )
         if column.code not in schema:
-            raise UsageError(
+            raise invalid(
+                argument,
+                ...,
                 f": the frame has no column {column.code!r}",
-                argument=argument,
                 cure=f"{near(column.code, schema)}it has {schema.names()}",
             )
         dtype = schema[column.code]
@@ -235,13 +230,12 @@ def code_columns(
 
 def _known_field(field: str) -> CodeColumn:
     if not isinstance(field, str):
-        raise UsageError(
-            f": {field!r} is not known", argument="columns", cure=f"give some of {list(FIELDS)}"
-        )
+        raise invalid("columns", ..., f": {field!r} is not known", give=f"some of {list(FIELDS)}")
     if field not in FIELDS:
-        raise UsageError(
+        raise invalid(
+            "columns",
+            ...,
             f": {field!r} is not known",
-            argument="columns",
             cure=f"{near(field, FIELDS)}give some of {list(FIELDS)}, or name its codelist: "
             f"columns={{{field!r}: 'regions'}}",
         )

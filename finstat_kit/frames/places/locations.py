@@ -7,7 +7,7 @@ from typing import Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.text.slovak import folded, sort_key
 
 Level = Literal["region", "district", "municipality"]
@@ -68,9 +68,7 @@ def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> 
     if text is None:
         return places
     if not isinstance(text, str) or not text.strip():
-        raise UsageError(
-            "is not allowed", argument="text", value=text, cure="give part of a name or of a code"
-        )
+        raise invalid("text", text, "is not allowed", give="part of a name or of a code")
     sought = pl.select(folded(pl.lit(text.strip()))).item()
     names = [folded(pl.col(name)).fill_null("") for name in ("name_sk", "name_en")]
     begun = pl.col("code").str.to_lowercase().str.starts_with(sought)

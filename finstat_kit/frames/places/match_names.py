@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.places.labels import holds_codes
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.frames.text.slovak import folded_words
@@ -115,9 +115,7 @@ def _texts(names: object) -> pl.Series:
         raise arguments.not_polars("names", names, "a polars Series, or a list")
     dtype = names.dtype
     if not dtype.is_integer() and not holds_codes(dtype):
-        raise UsageError(
-            f"is a Series of {dtype}", argument="names", cure="give names or codes, as text"
-        )
+        raise invalid("names", ..., f"is a Series of {dtype}", give="names or codes, as text")
     return names.cast(pl.String)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.arguments import Frame, not_polars
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 
 _FILES: Final = "prilohy"
 _FIELDS: Final[dict[str, pl.DataType]] = {
@@ -59,10 +59,11 @@ def attachments(reports: Frame) -> Frame:
     dtype = schema.get(_FILES)
     inner = dtype.inner if isinstance(dtype, pl.List) else None
     if "id" not in schema or not (isinstance(inner, pl.Struct) or dtype == pl.Null):
-        raise UsageError(
+        raise invalid(
+            "reports",
+            ...,
             ": the frame has no columns 'id' and 'prilohy' as records have",
-            argument="reports",
-            cure="give what fk.reports.get returns",
+            give="what fk.reports.get returns",
         )
     fields = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
     files = pl.col(_FILES) if fields else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from finstat_kit.arguments import not_polars
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.templates import MEASURE, PERIOD
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import wire
@@ -96,10 +96,11 @@ def checked(reports: object) -> pl.Schema:
     schema = reports.collect_schema()
     missing = [name for name in _NEEDED if name not in schema]
     if missing:
-        raise UsageError(
+        raise invalid(
+            "reports",
+            ...,
             f": the frame has no column {missing[0]!r}",
-            argument="reports",
-            cure=f"give records as fk.reports.get returns them, with {list(_NEEDED)} at least",
+            give=f"records as fk.reports.get returns them, with {list(_NEEDED)} at least",
         )
     for name, fits in (
         ("id", schema["id"].is_integer()),
@@ -107,9 +108,8 @@ def checked(reports: object) -> pl.Schema:
         (wire.TABLES, schema[wire.TABLES] in (TABLES, pl.Null)),
     ):
         if not fits:
-            raise UsageError(
-                f": the column {name!r} is {schema[name]}, which records never have",
-                argument="reports",
+            raise invalid(
+                "reports", ..., f": the column {name!r} is {schema[name]}, which records never have"
             )
     return schema
 

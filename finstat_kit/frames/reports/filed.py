@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
-from html import escape
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,14 +17,14 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import EURO, REASON_TEXTS, CellReader, checked
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
-from finstat_kit.protocol.untrusted import shown
+from finstat_kit.protocol.untrusted import escape, shown
 
 _CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
 _INDENT: Final = 2  # per level
@@ -162,10 +161,11 @@ def _single_report(report: object) -> pl.DataFrame:
     frame = arguments.collected("report", report)
     checked(frame)
     if frame.height != 1:
-        raise UsageError(
+        raise invalid(
+            "report",
+            ...,
             f": the frame has {frame.height} rows",
-            argument="report",
-            cure="give one report, such as reports.filter(id=5), or those of one statement",
+            give="one report, such as reports.filter(id=5), or those of one statement",
         )
     return frame
 

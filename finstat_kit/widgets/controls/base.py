@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from html import escape
 from typing import Any, Final
 
 import ipywidgets
@@ -18,9 +17,10 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import invalid
 from finstat_kit.frames.financials.assemble import holds
 from finstat_kit.protocol.records import UNITS
+from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
 from finstat_kit.widgets.html.texts import words
 
@@ -190,17 +190,19 @@ def check_columns(columns: pl.Schema, needed: Sequence[str], argument: str) -> N
     """Refuse records without a column, or with one that does not hold what records have in it."""
     missing = [name for name in needed if name not in columns]
     if missing:
-        raise UsageError(
+        raise invalid(
+            argument,
+            ...,
             f": the frame has no columns {missing}",
-            argument=argument,
-            cure="give records as returned by fk.units.get()",
+            give="records as returned by fk.units.get()",
         )
     for name in needed:
         if not holds(columns[name], UNITS[name]):
-            raise UsageError(
+            raise invalid(
+                argument,
+                ...,
                 f": the column {name!r} is {columns[name]}",
-                argument=argument,
-                cure=f"give it as {UNITS[name]}, as fk.units.get() returns it",
+                give=f"it as {UNITS[name]}, as fk.units.get() returns it",
             )
 
 

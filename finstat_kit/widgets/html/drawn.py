@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from typing import Final
 
 import polars as pl
@@ -13,6 +12,7 @@ from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.charts.parts.rows import drawn_rows
 from finstat_kit.charts.values.classes import Scale, by_breaks
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.html.texts import words
 
 # The variables are JupyterLab's; elsewhere the browser's own colours apply.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any, Final
 
 import polars as pl
@@ -17,6 +16,7 @@ from finstat_kit.frames.reports.filed import Filed, amount, kind_text
 from finstat_kit.frames.text import slovak
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.protocol.untrusted import escape, printable
 from finstat_kit.widgets.controls.base import heading, scrolling, table
 
 _ORDINARY: Final = "Riadna"
@@ -51,8 +51,8 @@ def units(records: pl.DataFrame, unnamed: str) -> list[list[str]]:
     towns = records["mesto"] if "mesto" in records.columns else [None] * records.height
     rows = zip(records["id"], records["nazovUJ"], records["ico"], towns, strict=True)
     items = {
-        str(unit): [str(unit), name or unnamed.format(id=unit),
-                    " · ".join(filter(None, (ico, town))), "", "", ico or ""]
+        str(unit): [str(unit), printable(name or unnamed.format(id=unit)),
+                    printable(" · ".join(filter(None, (ico, town)))), "", "", ico or ""]
         for unit, name, ico, town in rows
         if unit is not None
     }  # fmt: skip

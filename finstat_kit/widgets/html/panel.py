@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from html import escape
 from typing import Final
 
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.protocol.untrusted import escape
 from finstat_kit.protocol.wire import BY_FIELD
 from finstat_kit.widgets.controls.base import heading, scrolling, table
 from finstat_kit.widgets.html import drawn

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import zipfile
 from datetime import date, datetime, time, timedelta
@@ -15,10 +14,8 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.frames.files import xlsx as sheets
 
 INF, NAN = float("inf"), float("nan")
-DAYS = [date(1850, 1, 1), date(1900, 2, 28), date(1900, 3, 1), date(9999, 12, 31), None]
 
 
 def cells(path: Path) -> list[list[object]]:
@@ -28,46 +25,28 @@ def cells(path: Path) -> list[list[object]]:
     return [list(row) for row in sheet.iter_rows(min_row=2, values_only=True)]
 
 
-# Case, a column, its cells. A text stands where a spreadsheet has no such number or moment.
+# Case, a column, its cells.
 CELLS: list[tuple[str, pl.Series, list[object]]] = [
-    ("15 digits", pl.Series([10**15 - 1, 1 - 10**15, None]), [10**15 - 1, 1 - 10**15, None]),
-    ("more digits", pl.Series([10**15, 2**53 + 1, -(2**63), 1]),
-     ["1000000000000000", "9007199254740993", "-9223372036854775808", 1]),
-    ("UInt64", pl.Series([2**64 - 1, 7], dtype=pl.UInt64), ["18446744073709551615", 7]),
-    ("Int128", pl.Series([2**100, -7], dtype=pl.Int128), [str(2**100), -7]),
-    ("Int8", pl.Series([-1], dtype=pl.Int8), [-1]),
-    ("not finite", pl.Series([INF, -INF, NAN, 1.5, None]), ["inf", "-inf", "NaN", 1.5, None]),
-    ("Float32", pl.Series([0.5, NAN], dtype=pl.Float32), [0.5, "NaN"]),
-    ("Decimal", pl.Series([Decimal("1.10"), Decimal("-9999999999999.99"), None]),
-     [1.1, -9999999999999.99, None]),
-    ("long Decimal", pl.Series([Decimal("10000000000000.00"), Decimal("0.01")]),
-     ["10000000000000.00", 0.01]),
+    ("ids", pl.Series([2_618_000_123, None]), [2_618_000_123, None]),
+    ("not finite", pl.Series([INF, NAN, 1.5, None]), ["=1/0", None, 1.5, None]),
+    ("Decimal", pl.Series([Decimal("1.10"), None]), [1.1, None]),
     ("Boolean", pl.Series([True, False, None]), [True, False, None]),
-    ("Date", pl.Series(DAYS),
-     ["1850-01-01", "1900-02-28", datetime(1900, 3, 1), datetime(9999, 12, 31), None]),
-    ("Datetime", pl.Series([datetime(1850, 1, 1), datetime(2026, 6, 30, 1, 2, 3, 45_000), None]),
-     ["1850-01-01 00:00:00", datetime(2026, 6, 30, 1, 2, 3, 45_000), None]),
-    ("microseconds", pl.Series([datetime(2026, 6, 30, 1, 2, 3, 4)]),
-     ["2026-06-30 01:02:03.000004"]),
-    ("nanoseconds", pl.Series([5, 10**18]).cast(pl.Datetime("ns")),
-     ["1970-01-01 00:00:00.000000005", datetime(2001, 9, 9, 1, 46, 40)]),
-    ("milliseconds", pl.Series([10**12]).cast(pl.Datetime("ms")),
-     [datetime(2001, 9, 9, 1, 46, 40)]),
-    ("a zone", pl.Series([datetime(2026, 6, 30), None]).dt.replace_time_zone("Europe/Bratislava"),
-     ["2026-06-30 00:00:00+02:00", None]),
-    ("Time", pl.Series([time(1, 2, 3), time(1, 2, 3, 4), None]),
-     [time(1, 2, 3), "01:02:03.000004", None]),
-    ("Duration", pl.Series([timedelta(days=400), timedelta(-1), timedelta(microseconds=1), None]),
-     [timedelta(days=400), "-P1D", "PT0.000001S", None]),
+    ("Date", pl.Series([date(1901, 1, 1), None]), [datetime(1901, 1, 1), None]),
+    ("old days", pl.Series([date(1850, 1, 1), date(2026, 6, 30)]), ["1850-01-01", "2026-06-30"]),
+    ("Datetime", pl.Series([datetime(2026, 6, 30, 1, 2, 3)]), [datetime(2026, 6, 30, 1, 2, 3)]),
+    ("a zone", pl.Series([datetime(2026, 6, 30)]).dt.replace_time_zone("UTC"),
+     ["2026-06-30 00:00:00.000000+00:00"]),
+    ("Time", pl.Series([time(1, 2, 3), None]), [time(1, 2, 3), None]),
+    ("Duration", pl.Series([timedelta(days=400), None]), [timedelta(days=400), None]),
     ("Categorical", pl.Series(["a", None], dtype=pl.Categorical), ["a", None]),
     ("Enum", pl.Series(["a", None], dtype=pl.Enum(["a"])), ["a", None]),
     ("Null", pl.Series([None, None]), [None, None]),
-    ("lists of ids", pl.Series([[1, 2**60], [], None]), ["1 1152921504606846976", None, None]),
+    ("lists of ids", pl.Series([[1, 2], [], None]), ["1 2", None, None]),
     ("arrays", pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2)), ["1 2"]),
     ("lists of texts", pl.Series([["a", "b"]]), ["a b"]),
     ("formulas and links", pl.Series(["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
      ["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
-    ("the longest text", pl.Series(["x" * 32_767, "😀" * 16_383]), ["x" * 32_767, "😀" * 16_383]),
+    ("the longest text", pl.Series(["x" * 32_767]), ["x" * 32_767]),
 ]  # fmt: skip
 
 
@@ -75,31 +54,13 @@ CELLS: list[tuple[str, pl.Series, list[object]]] = [
 def test_cells_hold_the_values(
     tmp_path: Path, case: str, column: pl.Series, expected: list[object]
 ) -> None:
-    """A cell holds the value itself, or where a spreadsheet cannot, its text."""
+    """A cell holds the value itself, or of moments that a spreadsheet does not have the text."""
     frame = pl.DataFrame({"x": range(len(expected)), case: column})
 
     written = cells(fk.write(frame, tmp_path / "x.xlsx"))
 
     assert [row[1] for row in written] == expected
     assert [type(row[1]) for row in written] == [type(value) for value in expected]
-
-
-FLOATS = [0.1 + 0.2, 1 / 3, 1.5, -0.0, 1e16, 123456789.12345678, 2.0**53 + 2,
-          1.7976931348623157e308, -5e-324, 2.2250738585072014e-308]  # fmt: skip
-
-
-def test_floats_keep_all_their_digits(tmp_path: Path) -> None:
-    """They are numbers in the file, and read again they are the same."""
-    halved = pl.Series(FLOATS, dtype=pl.Float64).cast(pl.Float32)
-    halved = halved.set(halved.is_infinite(), 3.4028235e38)
-
-    path = fk.write(pl.DataFrame({"x": FLOATS, "y": halved}), tmp_path / "x.xlsx")
-
-    with zipfile.ZipFile(path) as file:
-        sheet = file.read("xl/worksheets/sheet1.xml").decode()
-    for column, expected in [("A", FLOATS), ("B", halved.to_list())]:
-        found = re.findall(rf'<c r="{column}\d+" s="\d+"><v>([^<]+)</v>', sheet)
-        assert [float(text).hex() for text in found] == [x.hex() for x in expected]
 
 
 def test_numbers_are_shown_as_they_are(tmp_path: Path) -> None:
@@ -111,7 +72,6 @@ def test_numbers_are_shown_as_they_are(tmp_path: Path) -> None:
             "d": [date(2026, 6, 30)],
             "t": [datetime(2026, 6, 30)],
             "h": [timedelta(hours=30)],
-            "e": [Decimal("1.10")],
         }
     )
 
@@ -119,47 +79,35 @@ def test_numbers_are_shown_as_they_are(tmp_path: Path) -> None:
 
     assert sheet is not None
     assert [cell.number_format for cell in next(sheet.iter_rows(min_row=2))] == [
-        "0", "0", "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "[h]:mm:ss", "0.00",
+        "0", "0", "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss", "[h]:mm:ss",
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["a", "A"],
-        ["straße", "STRASSE"],
-        ["", "a"],
-        ["n" * 256, "a"],
-        ["a\x1b", "a\nb"],
-        ["*", "^x$"],
-        ["=1+1", "http://x.example"],
-        pytest.param([f"c{n}" for n in range(16_384)], marks=pytest.mark.slow),
-    ],
-    ids=lambda names: names[0][:9] or "empty",
-)
-def test_columns_may_have_any_names(tmp_path: Path, names: list[str]) -> None:
-    """Any names: where a table cannot have them, the sheet has a header and no table."""
-    frame = pl.DataFrame({name: [place] for place, name in enumerate(names)})
+def test_columns_may_have_names_that_mean_something_elsewhere(tmp_path: Path) -> None:
+    """A wildcard of polars, a formula and a link are names as others are."""
+    names = ["*", "=1+1", "http://x.example"]
 
-    path = fk.write(frame, tmp_path / "x.xlsx")
+    path = fk.write(pl.DataFrame({name: [name] for name in names}), tmp_path / "x.xlsx")
 
     sheet = openpyxl.load_workbook(path).active
     assert sheet is not None
-    header, *rows = sheet.iter_rows(values_only=True)
-    assert rows == [tuple(range(len(names)))]
-    assert [str(value or "") for value in header] == [
-        name.replace("\x1b", "_x001B_") for name in names
-    ]
-    for name in zipfile.ZipFile(path).namelist():
-        if "tables/" in name:  # a table whose names are no XML, or not unique, is a broken file
-            table = zipfile.ZipFile(path).read(name).decode()
-            listed = re.findall(r'<tableColumn id="\d+" name="([^"]+)"', table)
-            assert len({name.casefold() for name in listed}) == len(names)
+    assert list(sheet.iter_rows(values_only=True)) == [tuple(names)] * 2
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "A"], ["straße", "STRASSE"], ["", "a"], ["n" * 256], ["a\x1b"]]
+)
+def test_names_that_a_sheet_cannot_have_are_refused(tmp_path: Path, names: list[str]) -> None:
+    """Else the file would be broken, or a column left out."""
+    with pytest.raises(fk.UsageError, match=r"(?s)the column '.*cannot have this name.*rename it"):
+        fk.write(pl.DataFrame({name: [1] for name in names}), tmp_path / "x.xlsx")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("suffix", ["csv", "xlsx", "parquet", "ndjson"])
 @pytest.mark.parametrize(
-    "frame", [pl.DataFrame(), pl.DataFrame(schema={"a": pl.Int64, "A": pl.Date})]
+    "frame", [pl.DataFrame(), pl.DataFrame(schema={"a": pl.Int64, "b": pl.Date})]
 )
 def test_empty_frames_are_written(tmp_path: Path, suffix: str, frame: pl.DataFrame) -> None:
     """A frame with no rows, or none at all, is written as such."""
@@ -188,38 +136,14 @@ def test_control_characters_in_cells_are_escaped(tmp_path: Path) -> None:
 
 # Formats, a column that they cannot hold, words of the error.
 REFUSED: list[tuple[str, pl.Series, str]] = [
-    ("csv xlsx ndjson", pl.Series([b"\xff"]), "bytes.*bin.encode"),
-    ("csv xlsx ndjson", pl.Series([[b"\xff"]]), "bytes|lists of Binary"),
+    ("csv xlsx", pl.Series([b"\xff"]), "bytes, which csv and xlsx cannot"),
+    ("csv xlsx", pl.Series([[b"\xff"]]), "lists of Binary"),
     ("csv xlsx", pl.Series([{"a": 1}]), "structs.*unnest"),
-    ("csv xlsx", pl.Series([{}]), "structs"),
     ("csv xlsx", pl.Series([[[1]]]), "lists of List"),
     ("csv xlsx", pl.Series([[{"a": 1}]]), "lists of Struct"),
-    ("csv xlsx", pl.Series([[1, None]]), "null within a list"),
-    ("csv xlsx", pl.Series([["a b"]]), "blank within a text of a list"),
-    ("csv xlsx", pl.Series([["a", ""]]), "blank within a text of a list"),
-    ("csv xlsx ndjson parquet", pl.Series([object()], dtype=pl.Object), "Object"),
-    ("xlsx", pl.Series(["a", "x" * 32_768]), "in row 1 a text of 32,768 characters.*32,767"),
-    ("xlsx", pl.Series(["😀" * 16_384]), "32,768 characters"),
+    ("csv xlsx", pl.Series([object()], dtype=pl.Object), "Object"),
+    ("xlsx", pl.Series(["a", "x" * 32_768]), "a text of 32,768 characters.*32,767"),
     ("xlsx", pl.Series([list(range(10_000))]), "48,889 characters"),
-    ("ndjson", pl.Series([1.5, INF]), "inf"),
-    ("ndjson", pl.Series([NAN]), "NaN"),
-    ("ndjson", pl.Series([[1.5, NAN]]), "NaN"),
-    ("ndjson", pl.Series([{"a": [{"b": INF}]}]), "inf"),
-    ("csv xlsx ndjson", pl.Series([2**60, None]).cast(pl.Datetime("ms")), "260,000 years away"),
-    ("csv xlsx ndjson", pl.Series([-(2**60)]).cast(pl.Datetime("ms", "UTC")), "260,000 years away"),
-    ("csv xlsx ndjson", pl.Series([2**30], dtype=pl.Int32).cast(pl.Date), "260,000 years away"),
-    (
-        "csv xlsx ndjson",
-        pl.Series([[-(2**30)]], dtype=pl.List(pl.Int32)).cast(pl.List(pl.Date)),
-        "260,000 years away",
-    ),
-    (
-        "ndjson",
-        pl.Series([2**60]).cast(pl.Datetime("ms")).to_frame("a").to_struct("a"),
-        "260,000 years away",
-    ),
-    ("parquet", pl.Series([{}]), "structs without a field.*ndjson"),
-    ("parquet", pl.Series([[{"a": {}}]]), "structs without a field"),
 ]
 
 
@@ -235,38 +159,34 @@ def test_columns_that_cannot_be_written_are_refused(
     path = tmp_path / f"x.{suffix}"
     path.write_bytes(b"before")
 
-    with pytest.raises(fk.UsageError, match=rf"(?s)the column '\^k\$'.*({words})"):
-        fk.write(pl.DataFrame({"*": 1, "^k$": column}), path)
+    with pytest.raises(fk.UsageError, match=rf"(?s)the column 'k' .*({words})"):
+        fk.write(pl.DataFrame({"*": 1, "k": column}), path)
 
     assert path.read_bytes() == b"before"
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 
 
-@pytest.mark.parametrize(
-    ("height", "width", "note", "words"),
-    [
-        (1_048_576, 1, None, "1,048,576 rows.*1,048,575"),
-        (1_048_576, 1, "a note", "1,048,576 rows.*1,048,575"),
-        (1, 16_385, None, "16,385 columns.*16,384"),
-    ],
-)
-def test_frames_larger_than_a_sheet_are_refused(
-    tmp_path: Path, height: int, width: int, note: str | None, words: str
-) -> None:
-    """Rows and columns that do not fit are not left out."""
-    zeros = pl.zeros(height, eager=True)
-    frame = pl.DataFrame([zeros.alias(f"c{n}") for n in range(width)])
+@pytest.mark.parametrize("form", ["parquet", "ndjson"])
+def test_what_polars_cannot_write_is_a_usage_error(tmp_path: Path, form: str) -> None:
+    """With the reason that polars gives."""
+    frame = pl.DataFrame({"a": pl.Series([object()], dtype=pl.Object)})
 
-    with pytest.raises(fk.UsageError, match=words):
-        fk.write(frame, tmp_path / "x.xlsx", note=note)
+    with pytest.raises(fk.UsageError, match=f"{form} cannot hold a column .*'Object' datatype"):
+        fk.write(frame, tmp_path / f"x.{form}")
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_fits_a_sheet_is_written_to_the_last_row() -> None:
-    """A note takes none of the rows."""
-    for note in (None, "a note"):
-        sheets.fit(pl.DataFrame({"x": pl.zeros(1_048_575, eager=True)}), note)
+@pytest.mark.parametrize(("height", "width"), [(1_048_576, 1), (1, 16_385)])
+def test_frames_larger_than_a_sheet_are_refused(tmp_path: Path, height: int, width: int) -> None:
+    """Rows and columns that do not fit are not left out."""
+    zeros = pl.zeros(height, eager=True)
+    frame = pl.DataFrame([zeros.alias(f"c{n}") for n in range(width)])
+
+    with pytest.raises(fk.UsageError, match="a sheet of xlsx can hold 1,048,575 and 16,384"):
+        fk.write(frame, tmp_path / "x.xlsx")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_line_of_a_note_has_a_cell(tmp_path: Path) -> None:
@@ -409,7 +329,7 @@ def test_columns_are_as_wide_as_their_numbers_are_shown(tmp_path: Path) -> None:
     """Separators and decimals fit; a number that does not is shown as ``#####``."""
     frame = pl.DataFrame(
         {"a": [5_726_738_000.5, None], "b": [-5_726_738_000.0, 1.0], "sales": [-1e12, 1.0],
-         "c": [1.5, INF], "d": [1e308, 1.5], "": pl.Series([None, None], dtype=pl.Float64)}
+         "c": [1.5, INF], "d": [1e308, 1.5], "e": pl.Series([None, None], dtype=pl.Float64)}
     )  # fmt: skip
 
     sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
@@ -512,25 +432,3 @@ def test_other_formats_keep_what_they_hold(tmp_path: Path) -> None:
 
     assert kept.to_dicts() == pl.DataFrame(odd).to_dicts()
     assert json.to_dicts() == pl.DataFrame(plain).to_dicts()
-
-
-def test_nothing_is_written_to_an_open_file_before_the_check() -> None:
-    """What goes to standard output is decided before its first byte, too."""
-    from finstat_kit.frames.files.write import Format, write_to
-
-    forms: tuple[Format, ...] = ("csv", "xlsx", "ndjson")
-    for form in forms:
-        file = io.BytesIO()
-        with pytest.raises(fk.UsageError):
-            write_to(file, pl.DataFrame({"a": [1], "x": [b"\xff"]}), form)
-        assert file.getvalue() == b""
-
-
-def test_days_far_off_are_written_as_text(tmp_path: Path) -> None:
-    """What polars has a text for is written."""
-    days = pl.Series([95_000_000, -95_000_000, None], dtype=pl.Int32)
-    moments = days.cast(pl.Int64) * 86_400_000
-    frame = pl.DataFrame({"d": days.cast(pl.Date), "t": moments.cast(pl.Datetime("ms"))})
-
-    for suffix in ("csv", "xlsx", "ndjson", "parquet"):
-        assert fk.write(frame, tmp_path / f"x.{suffix}").stat().st_size > 0
