@@ -18,7 +18,7 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.frames.counts.count_by import PERIODS
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible
-from tests.support.units import UNITS
+from tests.support.units import all_units
 
 LANGS: list[Lang] = ["sk", "en"]
 
@@ -63,14 +63,14 @@ def hatched(ax: Axes) -> list[Any]:
 @pytest.mark.parametrize("every", ["month", "year"])
 def test_last_changes_are_the_counts(every: Any) -> None:
     """What is drawn of a period is what was last changed in it, by code."""
-    changes = fk.count_by(UNITS, last_change=every)
-    ax = fk.plot_last_changes(UNITS, every=every, ax=axes(9, 4.8))
+    changes = fk.count_by(all_units(), last_change=every)
+    ax = fk.plot_last_changes(all_units(), every=every, ax=axes(9, 4.8))
 
     sizes = drawn_heights(ax)
     by_code = dict(changes.group_by("code").agg(pl.col("count").sum()).rows())
     short = "" if every == "month" else " kraj"
     assert (ax.get_legend() is None) == (every == "month")
-    assert sum(sum(numbers) for numbers in sizes.values()) == UNITS.height
+    assert sum(sum(numbers) for numbers in sizes.values()) == all_units().height
     assert sum(sizes[f"Bratislavský{short}"]) == by_code["SK010"]
     assert sum(sizes["ostatné (2)"]) == by_code["SKZZ"] + by_code["SKZZZ"]
     bare = changes.filter(pl.col("kind") != "labelled")["count"].sum()
@@ -87,10 +87,10 @@ def test_last_changes_are_the_counts(every: Any) -> None:
 @pytest.mark.parametrize("field", ["kraj", *slow("okres", "pravnaForma")])
 def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""
-    changes = fk.count_by(UNITS, field, last_change=every)
-    ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
+    changes = fk.count_by(all_units(), field, last_change=every)
+    ax = fk.plot_last_changes(all_units(), field, every=every, lang="en", ax=axes(9, 4.8))
 
-    assert changes["count"].sum() == UNITS.height
+    assert changes["count"].sum() == all_units().height
     check_legible(ax)
 
 
@@ -102,7 +102,9 @@ def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
 def test_panels_are_legible_in_any_size(field: By, lang: Lang, size: tuple[float, float]) -> None:
     """Headings and labels of panels lie on nothing, in figures of any shape."""
     for every in ("day", "month"):
-        check_legible(fk.plot_last_changes(UNITS, field, every=every, lang=lang, ax=axes(*size)))
+        check_legible(
+            fk.plot_last_changes(all_units(), field, every=every, lang=lang, ax=axes(*size))
+        )
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_the_legend_lies_beside_the_axes_and_not_on_the_notes(
     lang: Lang, width: float, height: float
 ) -> None:
     """Where the figure is too low for all series, fewer codes are separate ones."""
-    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
+    units = all_units().filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
     ax = fk.plot_last_changes(units, lang=lang, ax=axes(width, height))
 
     renderer = check_legible(ax)
@@ -131,7 +133,7 @@ def test_the_legend_lies_beside_the_axes_and_not_on_the_notes(
 @pytest.mark.parametrize("field", ["velkostOrganizacie", *slow("okres", "sidlo")])
 def test_panels_of_low_figures_are_legible(field: By, lang: Lang) -> None:
     """They are beside each other, and a scale of its own is written to its end."""
-    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
+    units = all_units().filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
     ax = fk.plot_last_changes(units, field, lang=lang, ax=axes(5, 3))
 
     check_legible(ax)
@@ -176,7 +178,7 @@ def test_panels_of_fewer_than_five_units_are_named_instead(lang: Lang) -> None:
 
 def test_a_great_rest_flattens_nothing() -> None:
     """A sum that is higher than any code has a scale of its own, which its heading names."""
-    few = fk.plot_last_changes(UNITS, "okres", every="year", lang="en", ax=axes(9, 4.8))
+    few = fk.plot_last_changes(all_units(), "okres", every="year", lang="en", ax=axes(9, 4.8))
 
     found = panels(few)
     (name,) = [name for name in found if "other scale" in name]
@@ -201,9 +203,9 @@ def test_a_colour_belongs_to_its_code() -> None:
     """The same in each selection, in stacks and in panels; no two codes share one."""
     regions = fk.regions()
     charts = [
-        fk.plot_last_changes(UNITS, every="year", ax=axes(9, 4.8)),
-        fk.plot_last_changes(UNITS, ax=axes(9, 4.8)),
-        fk.plot_last_changes(UNITS.filter(kraj="SK042"), every="year", ax=axes(9, 4.8)),
+        fk.plot_last_changes(all_units(), every="year", ax=axes(9, 4.8)),
+        fk.plot_last_changes(all_units(), ax=axes(9, 4.8)),
+        fk.plot_last_changes(all_units().filter(kraj="SK042"), every="year", ax=axes(9, 4.8)),
     ]
 
     for n, (code, name) in enumerate(regions.head(8).select("code", "name_sk").iter_rows()):
@@ -259,8 +261,10 @@ def test_the_unfinished_period_is_hatched(
 def test_days_that_cannot_be_right_are_counted_below(every: Any) -> None:
     """Neither the end of the calendar nor its beginning is an end of the axis."""
     slips = [date(9999, 12, 31), date(1, 1, 1), None]
-    units = UNITS.head(53).with_columns(
-        datumPoslednejUpravy=pl.Series([*slips, *[date(2026, 3, 2)] * 50])
+    units = (
+        all_units()
+        .head(53)
+        .with_columns(datumPoslednejUpravy=pl.Series([*slips, *[date(2026, 3, 2)] * 50]))
     )
 
     ax = fk.plot_last_changes(units, every=every, lang="en", ax=axes())

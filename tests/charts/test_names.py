@@ -12,7 +12,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Grouping, Lang
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible
-from tests.support.units import SAMPLE, UNITS
+from tests.support.units import SAMPLE, all_units
 
 LANGS: list[Lang] = ["sk", "en"]
 
@@ -21,9 +21,9 @@ LANGS: list[Lang] = ["sk", "en"]
 @pytest.mark.parametrize("lang", LANGS)
 def test_long_names_have_two_lines(lang: Lang, size: tuple[float, float] | None) -> None:
     """Where there is room; a figure of the chart's own is as tall as they need."""
-    money = SAMPLE.financials(UNITS.head(900), 2016)
+    money = SAMPLE.financials(all_units().head(900), 2016)
     drawings: list[Callable[[Axes | None], Axes]] = [
-        lambda ax: fk.plot_counts(UNITS, "section", lang=lang, ax=ax),
+        lambda ax: fk.plot_counts(all_units(), "section", lang=lang, ax=ax),
         lambda ax: fk.plot_spread(money, "sales", by="section", lang=lang, ax=ax),
     ]
     for draw in drawings:
@@ -42,7 +42,7 @@ def test_bars_in_small_axes_are_legible(lang: Lang, size: tuple[float, float]) -
     """Under a title of several lines; names that have no room are cut."""
     fields: list[Grouping] = ["kraj", "section"]
     for by in fields:
-        ax = fk.plot_counts(UNITS, by, lang=lang, ax=axes(*size))
+        ax = fk.plot_counts(all_units(), by, lang=lang, ax=axes(*size))
 
         check_legible(ax)
-        assert sum(bars(ax).values()) == UNITS.height
+        assert sum(bars(ax).values()) == all_units().height
