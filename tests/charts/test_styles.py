@@ -72,7 +72,7 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     ("name", "late"),
     [
         ("dark_background", True),
-        *slow(("default", False), ("dark_background", False), ("default", True)),
+        *slow(("default", False)),
     ],
 )
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:

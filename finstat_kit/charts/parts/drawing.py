@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 from matplotlib import rcParams
@@ -100,8 +100,9 @@ def inches(ax: Axes) -> tuple[float, float]:
 def breadth(line: str, size: float) -> float:
     """Return the width of a line of text in inches."""
     font = FontProperties(size=size)
-    families = (tuple(rcParams.get(f"font.{name}", ())) for name in font.get_family())
-    return _breadth(line, font, tuple(families))
+    settings: Any = rcParams  # each of its keys has a type of its own
+    families = tuple(tuple(settings.get(f"font.{name}", ())) for name in font.get_family())
+    return _breadth(line, font, families)
 
 
 @lru_cache(10_000)

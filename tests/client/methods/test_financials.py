@@ -197,6 +197,11 @@ def test_two_periods_that_end_in_a_year() -> None:
     assert (row["kind"], row["months"], row["periods_in_year"]) == ("Riadna", 12, 2)
 
 
+@cache
+def money_of_firms() -> pl.DataFrame:
+    return SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
+
+
 @pytest.mark.parametrize(
     ("change", "lost"),
     [
@@ -221,7 +226,7 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
         if form["id"] == 699:
             change(form["tabulky"][0])  # type: ignore[index]
 
-    whole = SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
+    whole = money_of_firms()
     row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
     unit = row["unit_id"]
     (seen,) = altered(SAMPLE, moved, "sablona").financials([unit], 2016).to_dicts()
@@ -640,15 +645,15 @@ def test_a_report_of_another_statement_hides_none() -> None:
     assert row_of(register, unit, 2016) == own
 
 
-@pytest.mark.parametrize("template", [21, 22])
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("template", "change", "reason"),
     [
         (
+            21,
             lambda record: record["obsah"]["tabulky"][0]["data"].__setitem__(2, "1e3"),
             "not_a_number",
         ),
-        (lambda record: record.update(mena="USD"), "other_currency"),
+        (22, lambda record: record.update(mena="USD"), "other_currency"),
     ],
 )
 def test_half_a_filing_has_its_reason(
@@ -737,10 +742,25 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
         assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
 
 
+def with_title_page(
+    page: dict[str, str | None], ico: str | None
+) -> tuple[fk.Register, int, list[int]]:
+    """Return a register, a unit, whose IČO is changed, and its reports, whose title page is."""
+    unit, statement = with_one(2016)[0]
+    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
+
+    def other(record: dict[str, Any]) -> None:
+        if record["id"] == unit:
+            record["ico"] = ico
+        elif record["id"] in listed and record.get("obsah"):
+            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
+
+    return altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz")), unit, listed
+
+
 @pytest.mark.parametrize(
     ("page", "ico", "found"),
     [
-        ({"ico": "99999999"}, "00061387", "ico"),
         ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
         ({"obdobieOd": "2016-02"}, "00061387", "period"),
         ({"obdobieDo": "2017-12"}, "00061387", "period"),
@@ -752,18 +772,19 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
 def test_a_title_page_of_another_unit_or_period_is_named(
     page: dict[str, str | None], ico: str | None, found: str | None
 ) -> None:
+    """By the unit before the period; blanks are compared with nothing."""
+    register, unit, _ = with_title_page(page, ico)
+
+    assert register.financials([unit], 2016)["title_page"].to_list() == [found]
+
+
+@pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), ({}, None)])
+def test_where_a_title_page_differs_is_named_everywhere(
+    page: dict[str, str | None], found: str | None
+) -> None:
     """Beside the figures, which stay, in the checks of the reports and below the statement."""
-    unit, statement = with_one(2016)[0]
-    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
-
-    def other(record: dict[str, Any]) -> None:
-        if record["id"] == unit:
-            record["ico"] = ico
-        elif record["id"] in listed and record.get("obsah"):
-            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
-
+    register, unit, listed = with_title_page(page, "00061387")
     whole = SAMPLE.financials([unit], 2016)
-    register = altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz"))
     money = register.financials([unit], 2016, from_previous=True)
 
     assert money["title_page"].to_list() == [found] * money.height
