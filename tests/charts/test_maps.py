@@ -96,9 +96,14 @@ def test_tiles_lie_as_the_districts_do() -> None:
         assert apart == 1, (one, other)
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize(("by", "size"), [("kraj", (8, 3.9)), ("okres", (10, 6.4))])
-@pytest.mark.parametrize("scale", [0.7, *slow(1.5)])
+@pytest.mark.parametrize(
+    ("by", "size", "lang", "scale"),
+    [
+        ("kraj", (8, 3.9), "sk", 0.7),
+        ("okres", (10, 6.4), "en", 0.7),
+        *slow(("kraj", (8, 3.9), "en", 1.5), ("okres", (10, 6.4), "sk", 1.5)),
+    ],
+)
 def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
     """Names and numbers stay inside their tiles in a picture of any size."""
     ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))

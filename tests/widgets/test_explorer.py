@@ -24,7 +24,7 @@ from finstat_kit.errors import BadRequest
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.controls.options import FIELDS
-from tests.support.examples import examples, slow
+from tests.support.examples import examples
 from tests.support.pickers import (
     CODES,
     PLACES,
@@ -366,10 +366,9 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["SK0102", *slow(None, "SK010", "582000")],
+    ("place", "given_frame"),
+    [("SK0102", "none"), (None, "some"), ("SK010", "all"), ("582000", "narrow")],
 )
-@pytest.mark.parametrize("given_frame", ["none", "some", "all", "narrow"])
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:
     """What is pasted elsewhere selects the same rows in the same order."""
     frames = {
