@@ -8,8 +8,10 @@ import os
 import signal
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+from _pytest.doctest import DoctestModule
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
@@ -63,6 +65,16 @@ def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
     """Give pytest-xdist the scheduler."""
     return _Groups(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path,
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for examples in the package alone: no test has any."""
+    found = yield
+    outside = "finstat_kit" not in file_path.relative_to(Path(__file__).parent).parts
+    return [one for one in found if not (outside and isinstance(one, DoctestModule))]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -27,9 +27,11 @@ def public(thing: object) -> set[str]:
     return {name for name in dir(thing) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("name", ["the package", *sorted(dir(fk))])
+@pytest.mark.parametrize(
+    "name", ["the package", "Register", "units", "financials", "errors", "Mirror"]
+)
 def test_public_names_are_completed(name: str) -> None:
-    """Each name, and the package itself."""
+    """The package, and a name of each kind."""
     thing = fk if name == "the package" else getattr(fk, name)
 
     found = completed(thing)
@@ -40,14 +42,11 @@ def test_public_names_are_completed(name: str) -> None:
 
 OBJECTS: dict[str, Callable[[], object]] = {
     "register": lambda: fk.Register("https://register.example"),
-    "sample": lambda: fk.sample(20),
     "units": lambda: fk.sample(20).units,
-    "statements": lambda: fk.sample(20).statements,
     "pages": lambda: fk.sample(20).units.pages(),
     "scan": lambda: fk.sample(20).units.scan(),
     "LocationPicker": lambda: fk.LocationPicker(register=fk.sample(20)),
     "a field": lambda: fk.LocationPicker(register=fk.sample(20)).district,
-    "ChangePicker": lambda: fk.ChangePicker(register=fk.sample(20)),
     "Explorer": lambda: fk.Explorer(register=fk.sample(20)),
     "StatementViewer": lambda: fk.StatementViewer(register=fk.sample(20)),
     "error": lambda: fk.UsageError("wrong"),

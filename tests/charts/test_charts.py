@@ -38,7 +38,7 @@ from tests.support.pictures import (
     written,
 )
 from tests.support.registers import Watched
-from tests.support.units import SAMPLE, UNITS
+from tests.support.units import SAMPLE, all_units
 
 LANGS: list[Lang] = ["sk", "en"]
 
@@ -51,16 +51,15 @@ def counts_of(number: int, *, label: str = "Obec {}", by: By = "sidlo") -> pl.Da
     return pl.DataFrame(rows, schema=COUNTS, orient="row")
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize(("lang", "lazy"), [("sk", False), ("en", True)])
 def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
     """Labelled bars by count, then a bar for each kind of what has no label; nothing is lost."""
-    counts = fk.count_by(UNITS, "kraj", lang=lang)
+    counts = fk.count_by(all_units(), "kraj", lang=lang)
     labelled = counts.filter(pl.col("kind") == "labelled")
 
-    found = bars(fk.plot_counts(UNITS.lazy() if lazy else UNITS, lang=lang, ax=axes()))
+    found = bars(fk.plot_counts(all_units().lazy() if lazy else all_units(), lang=lang, ax=axes()))
 
-    assert sum(found.values()) == UNITS.height
+    assert sum(found.values()) == all_units().height
     assert list(found.values())[: labelled.height] == labelled["count"].to_list()
     for name, count in labelled.select("label", "count").iter_rows():
         if name not in ("Zahraničie", "Extra-regio"):
@@ -94,7 +93,7 @@ def test_numbers_as_each_language_writes_them() -> None:
 
 def test_a_share_that_is_not_known_is_not_written() -> None:
     """Of a bar, of the sum of others, and of all, whose note then has no word of it."""
-    counts = fk.count_by(UNITS, "okres").with_columns(share=pl.lit(None, pl.Float64))
+    counts = fk.count_by(all_units(), "okres").with_columns(share=pl.lit(None, pl.Float64))
     some = counts.with_columns(share=pl.when(pl.col("code") == counts["code"][0]).then(0.25))
 
     none = fk.plot_counts(counts, "okres", top=5, lang="en", ax=axes())
@@ -108,14 +107,14 @@ def test_a_share_that_is_not_known_is_not_written() -> None:
 
 def test_what_top_cuts_off_is_one_bar() -> None:
     """The first so many, one bar of the rest, and all others as they were."""
-    counts = fk.count_by(UNITS, "okres")
+    counts = fk.count_by(all_units(), "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
     rows = drawn_rows(counts, 5)
     found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
-    assert rows["count"].sum() == UNITS.height
+    assert rows["count"].sum() == all_units().height
     assert rows["share"].sum() == pytest.approx(1)
     assert rows["codes"].to_list()[5] == labelled.height - 5
     assert list(found.values()) == rows["count"].to_list()
@@ -124,8 +123,10 @@ def test_what_top_cuts_off_is_one_bar() -> None:
 
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
-    ax = fk.plot_counts(UNITS, "okres", top=2, lang="en", ax=axes())
-    rest = drawn_rows(fk.count_by(UNITS, "okres"), 2).filter(pl.col("kind") == "rest")["count"][0]
+    ax = fk.plot_counts(all_units(), "okres", top=2, lang="en", ax=axes())
+    rest = drawn_rows(fk.count_by(all_units(), "okres"), 2).filter(pl.col("kind") == "rest")[
+        "count"
+    ][0]
 
     assert bars(ax)["other (77)"] == rest
     assert ax.get_xlim()[1] < rest
@@ -146,7 +147,7 @@ def test_one_unknown_code_is_named() -> None:
 
 def made_by(by: By) -> dict[str, pl.DataFrame]:
     """Return every kind of result by a field, as it is and as polars or a file hands it on."""
-    counts = fk.count_by(UNITS.head(400), by)
+    counts = fk.count_by(all_units().head(400), by)
     file = io.BytesIO()
     counts.write_csv(file)
     kept = pl.col("count") > 1
@@ -155,7 +156,7 @@ def made_by(by: By) -> dict[str, pl.DataFrame]:
         "filtered": counts.head(5).filter(kept).sort("code"),
         "joined": pl.concat([counts.head(1), counts.slice(1)]),
         "from a file": pl.read_csv(file.getvalue(), schema=COUNTS),
-        "comparison": fk.compare(UNITS.head(400), UNITS.tail(300), by),
+        "comparison": fk.compare(all_units().head(400), all_units().tail(300), by),
         "estimate": SAMPLE.estimate(by, n=50),
     }
 
@@ -204,12 +205,17 @@ def test_counts_keep_their_labels() -> None:
     assert "sample" not in ax.get_title()
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("field", ["sidlo", *slow(*(by for by in wire.BY_FIELD if by != "sidlo"))])
+@pytest.mark.parametrize(
+    ("field", "lang"),
+    [
+        ("sidlo", "sk"),
+        *slow(*zip([by for by in wire.BY_FIELD if by != "sidlo"], LANGS * 9, strict=False)),
+    ],
+)
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
-    number = drawn_rows(fk.count_by(UNITS, field), 30).height
-    ax = fk.plot_counts(UNITS, field, lang=lang, ax=own(number))
+    number = drawn_rows(fk.count_by(all_units(), field), 30).height
+    ax = fk.plot_counts(all_units(), field, lang=lang, ax=own(number))
 
     check_legible(ax)
     assert drawing.WORDS[lang][field] in ax.get_title()
@@ -222,15 +228,14 @@ def municipal(full_size: Path) -> tuple[Sample, pl.DataFrame]:
     codes = register.municipalities()["code"].to_numpy()
     # Like real ones: many units in a few municipalities, one or none in most.
     skewed = (len(codes) * np.random.default_rng(0).random(20_000) ** 3).astype(int)
-    units = pl.concat([UNITS] * 5).with_columns(
+    units = pl.concat([all_units()] * 5).with_columns(
         pl.when(pl.col("sidlo").is_not_null()).then(pl.Series(codes[skewed])).alias("sidlo")
     )
     assert register.count_by(units, "sidlo").height > 1_900
     return register, units
 
 
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("size", [None, *slow(((6, 4),), ((5, 3.2),))])
+@pytest.mark.parametrize(("lang", "size"), [("sk", None), *slow(("en", (6, 4)), ("sk", (5, 3.2)))])
 def test_full_size_is_legible(
     municipal: tuple[Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
@@ -269,11 +274,10 @@ def test_long_labels_are_cut(length: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("number", [0, 1, 10])
+@pytest.mark.parametrize(("number", "lang"), [(0, "sk"), (1, "en"), (10, "sk")])
 def test_few_units_are_legible(number: int, lang: Lang) -> None:
     """None, one and ten units give pictures that can be read."""
-    few = UNITS.head(number)
+    few = all_units().head(number)
 
     for ax in (
         fk.plot_counts(few, lang=lang, ax=own(3)),
@@ -307,12 +311,12 @@ def test_slovak_counts_units_right() -> None:
 @pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
 def test_titles_name_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
-    sk, en = (plot(UNITS, lang=lang, ax=axes()).get_title() for lang in LANGS)
+    sk, en = (plot(all_units(), lang=lang, ax=axes()).get_title() for lang in LANGS)
 
     register = fk.Register("http://127.0.0.1:9")
     register._session.fetched.codelists["regions"] = fk.regions()
     with fk.using(register):
-        real = plot(UNITS, lang="en", ax=axes()).get_title()
+        real = plot(all_units(), lang="en", ax=axes()).get_title()
 
     assert "Účtovné jednotky podľa" in sk
     assert "kraja" in sk
@@ -328,9 +332,9 @@ def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
     other = Watched(fk.sample(10))
     for chosen in (None, other):
         fk.use(chosen)
-        ax = plot(UNITS, ax=axes(), lang="en", register=SAMPLE)
+        ax = plot(all_units(), ax=axes(), lang="en", register=SAMPLE)
         assert ax.get_title().endswith("4,000 units, sample (invented) data")
-    counts = SAMPLE.count_by(UNITS, "kraj")
+    counts = SAMPLE.count_by(all_units(), "kraj")
     if plot is not fk.plot_last_changes:
         other.regions()
         ax = plot(counts, ax=axes())
@@ -342,7 +346,7 @@ def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
 def test_a_served_sample_is_invented_too() -> None:
     """A register behind a URL is named by it, and as invented once its replies say so."""
     with SAMPLE.serve() as url, fk.Register(url, lang="en") as reg:
-        units = reg.units.get(UNITS["id"].head(10))
+        units = reg.units.get(all_units()["id"].head(10))
         title = fk.plot_counts(units, register=reg, ax=axes()).get_title()
 
     assert title.endswith(f"10 units, {url}, invented data")
@@ -393,7 +397,7 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
 def test_foreign_text_is_no_formula() -> None:
     """A dollar sign is a dollar sign, also where two would begin a formula that is broken."""
     odd = "_$\\frac{$ & <b>"
-    counts = fk.count_by(UNITS.head(100), "kraj").with_columns(
+    counts = fk.count_by(all_units().head(100), "kraj").with_columns(
         pl.when(pl.col("code") == "SK010").then(pl.lit(odd)).otherwise("label").alias("label")
     )
     table = pl.DataFrame({"code": ["SK010", "$\\x$"], "$\\frac{$": [1.0, 2.0]})
@@ -420,12 +424,15 @@ plot_last_changes: Any = fk.plot_last_changes
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(UNITS, "region"), r"by='region' is not known.*'kraj'"),
+        (lambda: plot_counts(all_units(), "region"), r"by='region' is not known.*'kraj'"),
         (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not known"),
-        (lambda: plot_counts(UNITS, top=0), "top=0 is not allowed; give a whole number, 1 to"),
-        (lambda: plot_counts(UNITS, top=2_900), "top=2900 is not allowed"),
-        (lambda: plot_counts(UNITS, lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
-        (lambda: plot_counts(UNITS, ax=[1]), "ax is a list; give the Axes of a figure"),
+        (
+            lambda: plot_counts(all_units(), top=0),
+            "top=0 is not allowed; give a whole number, 1 to",
+        ),
+        (lambda: plot_counts(all_units(), top=2_900), "top=2900 is not allowed"),
+        (lambda: plot_counts(all_units(), lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
+        (lambda: plot_counts(all_units(), ax=[1]), "ax is a list; give the Axes of a figure"),
         (
             lambda: plot_counts(counts_of(2).cast({"count": pl.String}), "sidlo"),
             "'count' is String; give counts as fk.count_by does",
@@ -435,11 +442,11 @@ plot_last_changes: Any = fk.plot_last_changes
             "'count' has nulls or neg",
         ),
         (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x")), "sidlo"), "'kind' has"),
-        (lambda: plot_map(UNITS, "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
-        (lambda: plot_map(UNITS, value="x"), "value='x': units can only be counted here"),
-        (lambda: plot_map(fk.count_by(UNITS, "okres")), "made by 'okres'; give by='okres'"),
+        (lambda: plot_map(all_units(), "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
+        (lambda: plot_map(all_units(), value="x"), "value='x': units can only be counted here"),
+        (lambda: plot_map(fk.count_by(all_units(), "okres")), "made by 'okres'; give by='okres'"),
         (
-            lambda: plot_map(fk.count_by(UNITS, "okres").drop("by")),
+            lambda: plot_map(fk.count_by(all_units(), "okres").drop("by")),
             "code of the other level; give 'okres'",
         ),
         (lambda: plot_map(fk.regions(), value="x"), "value='x' is not a column; give a column of"),
@@ -449,11 +456,20 @@ plot_last_changes: Any = fk.plot_last_changes
             "'SK010' appears in two rows; give each code once",
         ),
         (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
-        (lambda: plot_last_changes(UNITS, "section"), "by='section' is not known; give one of"),
-        (lambda: plot_last_changes(UNITS, every="2h"), "every='2h' is not known; give one of"),
-        (lambda: plot_last_changes(UNITS.select("kraj")), "'datumPoslednejUpravy' is not there"),
         (
-            lambda: plot_last_changes(UNITS.cast({"datumPoslednejUpravy": pl.String})),
+            lambda: plot_last_changes(all_units(), "section"),
+            "by='section' is not known; give one of",
+        ),
+        (
+            lambda: plot_last_changes(all_units(), every="2h"),
+            "every='2h' is not known; give one of",
+        ),
+        (
+            lambda: plot_last_changes(all_units().select("kraj")),
+            "'datumPoslednejUpravy' is not there",
+        ),
+        (
+            lambda: plot_last_changes(all_units().cast({"datumPoslednejUpravy": pl.String})),
             "'datumPoslednejUpravy' is String; give records",
         ),
     ],
@@ -469,7 +485,7 @@ def test_no_chosen_register_is_refused_with_the_choice() -> None:
     fk.use(None)
 
     with pytest.raises(fk.UsageError, match="no register is chosen"):
-        fk.plot_counts(UNITS, ax=axes())
+        fk.plot_counts(all_units(), ax=axes())
 
 
 DRAW_ALL = """
@@ -508,7 +524,7 @@ def test_own_axes_are_pyplots(monkeypatch: pytest.MonkeyPatch) -> None:
         plt.switch_backend("agg")
         before = {name: value for name, value in mpl.rcParams.items() if name != "backend"}
         made = [
-            plot(UNITS)
+            plot(all_units())
             for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_counts)
         ]
         numbers = plt.get_fignums()
@@ -527,7 +543,7 @@ def test_what_was_drawn_before_stays() -> None:
     ax = axes(9, 4.8)
     ax.add_patch(Rectangle((0, 0), 1, 1, label="mine"))
 
-    fk.plot_last_changes(UNITS, every="year", ax=ax)
+    fk.plot_last_changes(all_units(), every="year", ax=ax)
 
     legend = ax.get_legend()
     assert legend is not None
@@ -558,13 +574,13 @@ def test_a_cell_shows_one_picture() -> None:
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
     """The title replaces the heading alone, the note is below all others, also without a chart."""
-    money = SAMPLE.financials(UNITS.head(60), 2016)
+    money = SAMPLE.financials(all_units().head(60), 2016)
     own: dict[str, Any] = {"title": "Vlastný nadpis $", "note": "Vlastný výpočet.", "lang": lang}
     of_sample = "sample (invented) data" if lang == "en" else "ukážkové (vymyslené) údaje"
     with fk.using(SAMPLE):
         charts = [
             draw(frame, **own, ax=axes(9, 6))
-            for units, values in ((UNITS, money), (UNITS.head(0), money.head(0)))
+            for units, values in ((all_units(), money), (all_units().head(0), money.head(0)))
             for draw, frame in (
                 (fk.plot_counts, units),
                 (fk.plot_map, units),
@@ -582,4 +598,4 @@ def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
         assert ax.get_xlabel().split("\n")[-1] == "Vlastný výpočet."
     for name in ("title", "note"):
         with pytest.raises(fk.UsageError, match=f"{name}=5 is not a text"):
-            fk.plot_counts(UNITS, **{name: 5})  # type: ignore[arg-type]
+            fk.plot_counts(all_units(), **{name: 5})  # type: ignore[arg-type]

@@ -18,7 +18,6 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.text import numbers as number_format
-from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
 SAMPLE = fk.sample(3_000)
@@ -85,9 +84,10 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
-@pytest.mark.parametrize("number", [NUMBER, None])
-@pytest.mark.parametrize("by", ["kraj", "okres"])
+@pytest.mark.parametrize(
+    ("by", "number", "lang"),
+    [("kraj", NUMBER, "sk"), ("okres", None, "en"), ("okres", NUMBER, "sk")],
+)
 def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
     """Bars and maps, of a small register and of one of the size of the real one."""
     table = estimate(by, lang, number=number)

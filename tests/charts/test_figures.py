@@ -170,9 +170,9 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "€0"), (7.0, "€7"), (-3.0, "−€3"), (84_100.0, "€84.1k")]
+    ("value", "text", "by"),
+    [(0.0, "€0", "kraj"), (7.0, "€7", None), (-3.0, "−€3", "kraj"), (84_100.0, "€84.1k", None)],
 )
-@pytest.mark.parametrize("by", ["kraj", None])
 def test_numbers_on_an_axis_are_written_once(
     value: float, text: str, by: str, money: pl.DataFrame
 ) -> None:
@@ -233,8 +233,7 @@ def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
     assert [len(one.get_xdata()) > 0 for one in rings] == [True]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("size", [(5, 3), *slow(((8, 4.2),))])
-@pytest.mark.parametrize("lang", ["sk", *slow("en")])
+@pytest.mark.parametrize(("size", "lang"), [((5, 3), "sk"), *slow(((8, 4.2), "en"))])
 def test_lines_are_named_at_their_ends(
     lang: Lang, size: tuple[float, float], years: pl.DataFrame
 ) -> None:
@@ -267,14 +266,14 @@ def test_names_of_lines_are_whole(lang: Lang, years: pl.DataFrame) -> None:
     assert name in ax.get_title().replace("\n", " ")
 
 
-@pytest.mark.parametrize("lang", LANGS)
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_the_title_of_a_narrow_history_ends_inside_the_figure(
     lang: Lang, years: pl.DataFrame
 ) -> None:
     """Its lines are shorter than the figure by the numbers beside the axes."""
     unit = years.filter(unit_id=years.drop_nulls("equity")["unit_id"][0])
 
-    for letters in range(12, 28, 2):
+    for letters in (12, 18, 20, 26):
         named = unit.with_columns(name=pl.lit("n" * letters))
         check_legible(fk.plot_history(named, "equity", lang=lang, ax=axes(4, 3)))
 
@@ -515,7 +514,7 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
     assert none["nazovUJ"][0] in ax.get_title()
 
 
-@pytest.mark.parametrize(("item", "other"), [("roe", "roa"), *slow(("equity", "sales"))])
+@pytest.mark.parametrize(("item", "other"), [("roe", "roa")])
 @pytest.mark.parametrize(
     "emptied",
     [
@@ -647,7 +646,7 @@ def test_a_single_year_is_the_only_one_on_its_axis(months: int, years: pl.DataFr
     assert middle == pytest.approx(row["year"][0])
 
 
-@pytest.mark.parametrize("item", ["net_profit", "roa", "current_ratio"])
+@pytest.mark.parametrize("item", ["net_profit", "roa"])
 def test_the_values_on_an_axis_differ(item: str, years: pl.DataFrame) -> None:
     """Negative ones close together have as many decimals as that takes."""
     unit = years["unit_id"][0]

@@ -17,7 +17,7 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.frames.counts.count_by import PERIODS
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible
-from tests.support.units import UNITS
+from tests.support.units import all_units
 
 LANGS: list[Lang] = ["sk", "en"]
 
@@ -51,7 +51,7 @@ def hatched(ax: Axes) -> list[Any]:
 @pytest.mark.parametrize("every", ["month", "year"])
 def test_last_changes_are_the_counts(every: Any) -> None:
     """What is drawn of a period is what was last changed in it, by code."""
-    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2025, 1, 1))
+    units = all_units().filter(pl.col("datumPoslednejUpravy") >= date(2025, 1, 1))
     changes = fk.count_by(units, last_change=every)
     ax = fk.plot_last_changes(units, every=every, ax=axes(9, 4.8))
 
@@ -76,10 +76,10 @@ def test_last_changes_are_the_counts(every: Any) -> None:
 @pytest.mark.parametrize("field", ["kraj", *slow("okres", "pravnaForma")])
 def test_last_changes_add_up_and_are_legible(every: Any, field: By) -> None:
     """No unit is lost, whatever the period and the code."""
-    changes = fk.count_by(UNITS, field, last_change=every)
-    ax = fk.plot_last_changes(UNITS, field, every=every, lang="en", ax=axes(9, 4.8))
+    changes = fk.count_by(all_units(), field, last_change=every)
+    ax = fk.plot_last_changes(all_units(), field, every=every, lang="en", ax=axes(9, 4.8))
 
-    assert changes["count"].sum() == UNITS.height
+    assert changes["count"].sum() == all_units().height
     check_legible(ax)
 
 
@@ -91,7 +91,7 @@ def test_the_legend_lies_beside_the_axes_and_not_on_the_notes(
     lang: Lang, width: float, height: float
 ) -> None:
     """Where the figure is too low for all series, fewer codes are separate ones."""
-    units = UNITS.filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
+    units = all_units().filter(pl.col("datumPoslednejUpravy") >= date(2026, 1, 1))
     ax = fk.plot_last_changes(units, lang=lang, ax=axes(width, height))
 
     renderer = check_legible(ax)
@@ -128,8 +128,10 @@ def test_nearly_empty_years_before_others_are_cut(lang: Lang) -> None:
 def test_a_colour_belongs_to_its_code() -> None:
     """The same in each selection; a long codelist has the first colours, no two of them equal."""
     regions = fk.regions()
-    few = UNITS.filter(pl.col("kraj").is_in(["SK042", "SK023"]))
-    charts = [fk.plot_last_changes(units, every="year", ax=axes(9, 4.8)) for units in (UNITS, few)]
+    few = all_units().filter(pl.col("kraj").is_in(["SK042", "SK023"]))
+    charts = [
+        fk.plot_last_changes(units, every="year", ax=axes(9, 4.8)) for units in (all_units(), few)
+    ]
 
     seen = 0
     for n, (code, name) in enumerate(regions.select("code", "name_sk").iter_rows()):
@@ -138,7 +140,7 @@ def test_a_colour_belongs_to_its_code() -> None:
                 seen += 1
                 assert to_hex(stacked(ax)[name].get_facecolor()) == drawing.CODE_COLOURS[n], code
     assert seen == 5 + 2
-    districts = stacked(fk.plot_last_changes(UNITS, "okres", every="year", ax=axes(9, 4.8)))
+    districts = stacked(fk.plot_last_changes(all_units(), "okres", every="year", ax=axes(9, 4.8)))
     colours = [to_hex(outline.get_facecolor()) for outline in districts.values()]
     assert colours[:5] == list(drawing.CODE_COLOURS[:5])
     assert len(set(drawing.CODE_COLOURS)) == regions.height == len(drawing.CODE_COLOURS)
@@ -188,8 +190,10 @@ def test_the_unfinished_period_is_hatched(
 def test_days_that_cannot_be_right_are_counted_below(every: Any) -> None:
     """Neither the end of the calendar nor its beginning is an end of the axis."""
     slips = [date(9999, 12, 31), date(1, 1, 1), None]
-    units = UNITS.head(53).with_columns(
-        datumPoslednejUpravy=pl.Series([*slips, *[date(2026, 3, 2)] * 50])
+    units = (
+        all_units()
+        .head(53)
+        .with_columns(datumPoslednejUpravy=pl.Series([*slips, *[date(2026, 3, 2)] * 50]))
     )
 
     ax = fk.plot_last_changes(units, every=every, lang="en", ax=axes())

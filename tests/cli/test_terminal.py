@@ -12,6 +12,7 @@ import subprocess
 import termios
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -207,21 +208,23 @@ def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:
         )
 
 
-FIGURES = fk.sample().financials([365])
+@cache
+def figures() -> pl.DataFrame:
+    return fk.sample().financials([365])
 
 
 @given(width=st.integers(20, 400))
 def test_a_table_is_as_wide_as_the_terminal(width: int) -> None:
     """The columns that fit, and how many there are; --wide shows all, whatever the width."""
-    lines = shown_on(width, FIGURES)
+    lines = shown_on(width, figures())
 
     borders = [line for line in lines if line.startswith("┌")]
     number = borders[0].count("┬") + 1
     assert max(map(len, lines)) <= max(width, 20)
-    assert f"6 rows, {number} of {FIGURES.width} columns" in " ".join(lines)
+    assert f"6 rows, {number} of {figures().width} columns" in " ".join(lines)
     assert number == 1 or number > (width - 60) // 45
-    (whole,) = [line for line in shown_on(width, FIGURES, wide=True) if line.startswith("┌")]
-    assert whole.count("┬") + 1 == FIGURES.width
+    (whole,) = [line for line in shown_on(width, figures(), wide=True) if line.startswith("┌")]
+    assert whole.count("┬") + 1 == figures().width
 
 
 def test_a_long_text_is_wrapped_and_hides_no_column() -> None:
@@ -267,7 +270,7 @@ def test_chosen_columns_are_shown_and_nothing_else(tmp_path: Path) -> None:
     assert printed[0] == names
     assert printed[1] == '2014,70173.0,"Skúška Orol 510, s. r. o.",'
     assert list(pl.read_ndjson(file).columns) == names.split(",")
-    assert shown_on(40, FIGURES[names.split(",")], columns=names)[1].count("┬") == 3
+    assert shown_on(40, figures()[names.split(",")], columns=names)[1].count("┬") == 3
     ids = CliRunner().invoke(cli, ["get", "365", "210", "--sample", "--columns", "id,ico"]).stdout
     assert ids.splitlines() == ["id,ico", "365,00372491", "210,00470439"]
 

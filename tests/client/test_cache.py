@@ -287,8 +287,9 @@ def test_no_more_list_requests_than_records(file: Path) -> None:
     assert [target for target in sent if RECORD in target] == [f"{RECORD}?id={wanted[1]}"]
 
 
-@pytest.mark.parametrize("url", ["https://ruz.example", "http://127.0.0.1:9"])
-@pytest.mark.parametrize("collection", ["units", "reports"])
+@pytest.mark.parametrize(
+    ("url", "collection"), [("https://ruz.example", "units"), ("http://127.0.0.1:9", "reports")]
+)
 def test_a_scan_lists_the_changes_once(file: Path, collection: str, url: str) -> None:
     """However many pages its ids are, behind a real host and on loopback."""
     behind = Behind(fk.sample(300), url)

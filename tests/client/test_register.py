@@ -510,7 +510,7 @@ print(peak(1_000_000) - short)
     assert float(seen.stdout) < 20
 
 
-@examples(400)
+@examples(150)
 @given(
     st.sampled_from(["http://", "https://", ""]),
     st.text(max_size=20) | st.text(alphabet="a.:/[]%@\x1b \n\u0130-1", max_size=20),

@@ -184,7 +184,7 @@ def test_replies_longer_than_any_are_read() -> None:
 @pytest.mark.parametrize("value", [b"[" * 500 + b"]" * 500, b"[[[[[1]]]]]", b'{"id":[1]}'])
 def test_nested_ids_are_refused_within_seconds(value: bytes) -> None:
     """polars alone takes hours to find a type for many of them."""
-    page = b'{"id":[%b1],"existujeDalsieId":true}' % ((value + b",") * 1_000)
+    page = b'{"id":[%b1],"existujeDalsieId":true}' % ((value + b",") * 300)
 
     with pytest.raises(ProtocolError, match=r"\$\.id\[0\]: expected a whole number"):
         requests.parse_page(page)

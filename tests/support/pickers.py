@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+from functools import cache
 from pathlib import Path
 
+import polars as pl
 import traitlets
 
 import finstat_kit as fk
@@ -15,7 +17,9 @@ from tests.support.registers import service
 SAMPLE, SERVICE = fk.sample(), service(0)
 
 
-UNITS = SAMPLE.units.get(SAMPLE.units.ids(limit=2_000))
+@cache
+def first_units() -> pl.DataFrame:
+    return SAMPLE.units.get(SAMPLE.units.ids(limit=2_000))
 
 
 PLACES = SAMPLE.locations()

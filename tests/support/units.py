@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import polars as pl
 
 import finstat_kit as fk
 
 SAMPLE = fk.sample(4_000)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
+
+
+@cache
+def all_units() -> pl.DataFrame:
+    return SAMPLE.units.get(SAMPLE.units.ids())
 
 
 def pooled(counts: pl.DataFrame) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from datetime import date
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -23,16 +24,16 @@ from finstat_kit.errors import BadRequest
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.controls.options import FIELDS
-from tests.support.examples import examples, slow
+from tests.support.examples import examples
 from tests.support.pickers import (
     CODES,
     PLACES,
     SAMPLE,
     SERVICE,
-    UNITS,
     WAIT,
     Counting,
     counted,
+    first_units,
     wait_for,
 )
 from tests.support.registers import Scripted, Watched, sample_of
@@ -40,7 +41,9 @@ from tests.support.registers import Scripted, Watched, sample_of
 SMALL = fk.sample(units=500)
 
 
-SMALL_UNITS = SMALL.units.get(SMALL.units.ids())
+@cache
+def small_units() -> pl.DataFrame:
+    return SMALL.units.get(SMALL.units.ids())
 
 
 # The explorer
@@ -53,7 +56,7 @@ def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
 
 def test_one_redraw_per_action() -> None:
     """Whatever is chosen, the panel changes once, and shows the selection."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE)
+    explorer = fk.Explorer(first_units(), register=SAMPLE)
     explorer.view.value = "bars"
     drawn = Counting(explorer.panel, "value")
     actions = {
@@ -73,7 +76,9 @@ def test_one_redraw_per_action() -> None:
     assert {name: drawn.of(action) for name, action in actions.items()} == dict.fromkeys(actions, 1)
 
 
-EXPLORER = fk.Explorer(UNITS, register=SAMPLE)
+@cache
+def shared_explorer() -> fk.Explorer:
+    return fk.Explorer(first_units(), register=SAMPLE)
 
 
 explorer_actions = st.one_of(
@@ -93,39 +98,48 @@ _BELOW: dict[str | None, By] = {
 @given(st.lists(explorer_actions, max_size=5))
 def test_frame_and_counts_agree_in_any_order(actions: list[tuple[str, object]]) -> None:
     """After any actions frame, counts, map, bars or table, and title are of what is chosen last."""
+    explorer, units = shared_explorer(), first_units()
     for name, choice in actions:
         if name == "place":
-            EXPLORER.location.value = choice  # type: ignore[assignment]
+            explorer.location.value = choice  # type: ignore[assignment]
         elif name == "day":
-            EXPLORER.change.value = choice
+            explorer.change.value = choice
         elif name == "view":
-            EXPLORER.view.value = choice
+            explorer.view.value = choice
         else:
-            EXPLORER.lang = choice  # type: ignore[assignment]
+            explorer.lang = choice  # type: ignore[assignment]
 
-    lang, code, day = EXPLORER.lang, EXPLORER.location.value, EXPLORER.change.value
+    lang, code, day = (
+        explorer.lang,
+        explorer.location.value,
+        explorer.change.value,
+    )
     level = PLACES.filter(code=code)["level"][0] if code else None
-    wanted = UNITS if day is None else UNITS.filter(pl.col("datumPoslednejUpravy") >= day)
+    wanted = units if day is None else units.filter(pl.col("datumPoslednejUpravy") >= day)
     wanted = wanted.filter(pl.col(FIELDS[level]) == code) if level else wanted
-    assert EXPLORER.fetch().equals(wanted)
+    assert explorer.fetch().equals(wanted)
     counts = SAMPLE.count_by(wanted, _BELOW[level], lang=lang)
-    same(EXPLORER.counts, counts)
-    shown, view, mapped = EXPLORER.panel.value, EXPLORER.view.value, EXPLORER.map.picture
+    same(explorer.counts, counts)
+    shown, view, mapped = (
+        explorer.panel.value,
+        explorer.view.value,
+        explorer.map.picture,
+    )
     assert (view == "map") == bool(mapped)
     same_level = level is None or (level == "region" and code in REGIONS)
     rows = 0 if view == "map" and (same_level or counts.height == 1) else counts.height
     assert shown.count("<tr>") == (rows + 1 if rows and view == "table" else 0)
     assert shown.count("<figure") == (min(rows, 1) if view != "table" else 0)
     assert not rows or f' lang="{lang}"' in shown
-    assert lang == EXPLORER.location.lang == EXPLORER.change.lang
+    assert lang == explorer.location.lang == explorer.change.lang
     if code:
         name = PLACES.filter(code=code)[f"name_{lang}"][0]
-        assert f">{name}: {'jednotky' if lang == 'sk' else 'units'}" in EXPLORER.line.value
+        assert f">{name}: {'jednotky' if lang == 'sk' else 'units'}" in explorer.line.value
 
 
 def test_what_is_shown_is_said() -> None:
     """Title, number of units, day of change, and that the data are invented."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
+    explorer = fk.Explorer(first_units(), register=SAMPLE, lang="en")
     explorer.location.value = "SK031"
     explorer.change.value = "2026-06-01"
 
@@ -144,7 +158,7 @@ def test_given_records_are_not_said_to_have_changed() -> None:
     for height, sk, en in [
         (1, "1 jednotka", "1 unit"), (3, "3 jednotky", "3 units"), (5, "5 jednotiek", "5 units"),
     ]:  # fmt: skip
-        explorer = fk.Explorer(UNITS.head(height), register=SAMPLE)
+        explorer = fk.Explorer(first_units().head(height), register=SAMPLE)
         assert f">{sk} · odovzdané záznamy: {height} · ukážkové" in explorer.line.value
         explorer.lang = "en"
         assert f">{en} · of the {height} given · sample" in explorer.line.value
@@ -160,13 +174,13 @@ def tiles_of(explorer: fk.Explorer) -> dict[str, int]:
 
 def test_the_map_shows_the_regions_then_districts() -> None:
     """Each tile has the number of the table; a choice below keeps its region's map, marked."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE)
-    numbers = dict(SAMPLE.count_by(UNITS, "kraj").select("code", "count").iter_rows())
+    explorer = fk.Explorer(first_units(), register=SAMPLE)
+    numbers = dict(SAMPLE.count_by(first_units(), "kraj").select("code", "count").iter_rows())
     assert tiles_of(explorer) == {code: numbers[code] for code in REGIONS}
     assert "aria-current" not in explorer.map.picture
 
     explorer.location.value = "SK031"
-    inside = SAMPLE.count_by(UNITS.filter(kraj="SK031"), "okres").select("code", "count")
+    inside = SAMPLE.count_by(first_units().filter(kraj="SK031"), "okres").select("code", "count")
     assert tiles_of(explorer) == dict(inside.iter_rows())
     explorer.location.value = "SK0316"
     assert tiles_of(explorer) == dict(inside.iter_rows())
@@ -181,7 +195,7 @@ def test_the_map_shows_the_regions_then_districts() -> None:
 
 def test_the_map_chooses() -> None:
     """A tile chosen in the browser is the choice; Escape has the code one level up."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE)
+    explorer = fk.Explorer(first_units(), register=SAMPLE)
     drawn = Counting(explorer.map, "picture")
 
     assert drawn.of(lambda: explorer.map.set_state({"value": "SK032"})) == 1
@@ -196,7 +210,7 @@ def test_the_map_chooses() -> None:
 
 def test_the_saved_map_is_the_one_chosen() -> None:
     """Without a kernel the same picture is shown, with its text in the language."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
+    explorer = fk.Explorer(first_units(), register=SAMPLE, lang="en")
     explorer.location.value = "SK031"
 
     saved = str(explorer._repr_mimebundle_()["text/html"])
@@ -207,7 +221,7 @@ def test_the_saved_map_is_the_one_chosen() -> None:
 
 def test_what_is_selected_is_saved_in_the_kind_of_file_chosen() -> None:
     """The records as csv and xlsx, the counts as a picture; the name says what was chosen."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
+    explorer = fk.Explorer(first_units(), register=SAMPLE, lang="en")
     explorer.location.value = "SK031"
     explorer.change.value = "2026-06-01"
     name = "units-SK031-2026-06-01"
@@ -226,7 +240,7 @@ def test_what_is_selected_is_saved_in_the_kind_of_file_chosen() -> None:
 
 def test_the_code_is_shown_until_it_is_outdated() -> None:
     """The button shows and hides it; a choice made since hides it too; a failure is a line."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE)
+    explorer = fk.Explorer(first_units(), register=SAMPLE)
     export = explorer.export
 
     def click(kind: str) -> None:
@@ -241,9 +255,9 @@ def test_the_code_is_shown_until_it_is_outdated() -> None:
     assert export.code == ""
     place, day = fk.LocationPicker(register=SAMPLE), fk.ChangePicker(register=SAMPLE)
     place.value, day.value = "SK031", "2026-06-01"
-    names: dict[str, pl.DataFrame] = {"units": UNITS}
+    names: dict[str, pl.DataFrame] = {"units": first_units()}
     exec(place.code(), names)
-    assert names["selection"].equals(place.filter(UNITS))
+    assert names["selection"].equals(place.filter(first_units()))
     exec(day.code(), names)
     assert names["selection"].height == day.count
     places = [SERVICE("GET", f"/api/{name}", "") for name in ("kraje", "okresy", "sidla")]
@@ -255,15 +269,15 @@ def test_the_code_is_shown_until_it_is_outdated() -> None:
 
 def test_an_empty_selection_says_so() -> None:
     """An empty selection says so, with no chart, and has frames with their columns."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE, lang="en")
+    explorer = fk.Explorer(first_units(), register=SAMPLE, lang="en")
 
     explorer.change.value = "2027-01-01"
 
     assert "No unit matches the choice." in explorer.line.value
     assert ">0 units · changed since" in explorer.line.value
     assert explorer.panel.value == ""
-    same(explorer.frame, UNITS.clear())
-    same(explorer.counts, SAMPLE.count_by(UNITS.clear(), "kraj"))
+    same(explorer.frame, first_units().clear())
+    same(explorer.counts, SAMPLE.count_by(first_units().clear(), "kraj"))
 
 
 def test_without_a_frame_a_sample_is_asked() -> None:
@@ -352,17 +366,16 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 
 @pytest.mark.parametrize(
-    "place",
-    ["SK0102", *slow(None, "SK010", "582000")],
+    ("place", "given_frame"),
+    [("SK0102", "none"), (None, "some"), ("SK010", "all"), ("582000", "narrow")],
 )
-@pytest.mark.parametrize("given_frame", ["none", "some", "all", "narrow"])
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:
     """What is pasted elsewhere selects the same rows in the same order."""
     frames = {
         "none": None,
-        "all": SMALL_UNITS,
-        "some": SMALL_UNITS.sort("nazovUJ", "id").with_columns(own=pl.lit(1)),
-        "narrow": SMALL_UNITS.select("id", "kraj", "okres", "sidlo", "datumPoslednejUpravy"),
+        "all": small_units(),
+        "some": small_units().sort("nazovUJ", "id").with_columns(own=pl.lit(1)),
+        "narrow": small_units().select("id", "kraj", "okres", "sidlo", "datumPoslednejUpravy"),
     }
     explorer = fk.Explorer(frames[given_frame], register=SMALL)
     explorer.change.value = "2024-05-01"
@@ -380,7 +393,7 @@ def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> N
 @pytest.mark.slow
 def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> None:
     """It chooses and imports all that it needs."""
-    explorer = fk.Explorer(SMALL_UNITS, register=SMALL)
+    explorer = fk.Explorer(small_units(), register=SMALL)
     explorer.location.value = "SK0102"
     saved = tmp_path / "selection.parquet"
 
@@ -392,17 +405,17 @@ def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> Non
 
 def test_code_says_what_it_cannot_know() -> None:
     """A sample that was changed, and a frame without ids, are named in a comment."""
-    assert "fk.use(fk.sample())" in fk.Explorer(UNITS, register=SAMPLE).code()
+    assert "fk.use(fk.sample())" in fk.Explorer(first_units(), register=SAMPLE).code()
     changed = fk.sample(units=50, seed=3)
     assert "fk.use(fk.sample(units=50, seed=3))" in fk.Explorer(register=changed).code()
     changed.publish(1)
 
     assert "# Choose the same register first: SAMPLE DATA" in fk.Explorer(register=changed).code()
-    explorer = fk.Explorer(UNITS.drop("id"), register=SAMPLE)
+    explorer = fk.Explorer(first_units().drop("id"), register=SAMPLE)
     explorer.location.value = "SK031"
-    names = {"units": UNITS}
+    names = {"units": first_units()}
     exec(explorer.code(), names)
-    assert names["selection"].equals(UNITS.filter(kraj="SK031"))
+    assert names["selection"].equals(first_units().filter(kraj="SK031"))
 
 
 def test_explorer_refuses_what_is_no_frame_of_records() -> None:
@@ -410,6 +423,6 @@ def test_explorer_refuses_what_is_no_frame_of_records() -> None:
     with pytest.raises(
         fk.UsageError, match=r"no columns \['okres', 'sidlo', 'datumPosl.*units.get"
     ):
-        fk.Explorer(UNITS.select("id", "kraj"), register=SAMPLE)
+        fk.Explorer(first_units().select("id", "kraj"), register=SAMPLE)
     with pytest.raises(fk.UsageError, match="units is a list"):
         fk.Explorer([1], register=SAMPLE)  # type: ignore[arg-type]

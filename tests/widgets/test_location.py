@@ -14,7 +14,7 @@ import finstat_kit as fk
 from finstat_kit.frames.text import slovak
 from finstat_kit.widgets.controls.options import FIELDS, Path as Choice
 from tests.support.examples import examples
-from tests.support.pickers import CODES, PLACES, SAMPLE, UNITS, WAIT, Counting, codelists
+from tests.support.pickers import CODES, PLACES, SAMPLE, WAIT, Counting, codelists, first_units
 
 
 def codes_of(level: str) -> list[str]:
@@ -43,9 +43,9 @@ def assert_consistent(picker: fk.LocationPicker) -> None:
         known = PLACES.filter(level=level, code=code).row(0, named=True)
         assert (known["region_code"] or "", known["district_code"] or "") == path[:2]
         column = FIELDS[level]
-        assert picker.filter(UNITS).equals(UNITS.filter(pl.col(column) == code))
+        assert picker.filter(first_units()).equals(first_units().filter(pl.col(column) == code))
     else:
-        assert picker.filter(UNITS) is UNITS
+        assert picker.filter(first_units()) is first_units()
 
 
 # Places
@@ -237,8 +237,8 @@ def test_filter_names_the_missing_column() -> None:
     picker.value = "SK031"
 
     with pytest.raises(fk.UsageError, match=r"no columns \['kraj'\]"):
-        picker.filter(UNITS.select("id"))
-    assert picker.filter(UNITS.lazy()).collect().equals(picker.filter(UNITS))
+        picker.filter(first_units().select("id"))
+    assert picker.filter(first_units().lazy()).collect().equals(picker.filter(first_units()))
 
 
 def test_threads_leave_no_stale_choice() -> None:

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.widgets import controls
-from tests.support.pickers import SAMPLE, UNITS, codelists
+from tests.support.pickers import SAMPLE, codelists, first_units
 from tests.support.registers import sample_of
 
 # What all share
@@ -126,7 +126,7 @@ def test_hostile_labels_are_escaped(tmp_path: Path) -> None:
 
 def test_every_control_has_a_name() -> None:
     """Each control says what it is, in both languages."""
-    explorer = fk.Explorer(UNITS, register=SAMPLE)
+    explorer = fk.Explorer(first_units(), register=SAMPLE)
     for lang in ("sk", "en"):
         explorer.lang = lang
         names = [
@@ -167,7 +167,7 @@ def test_the_browsers_part_is_in_the_package() -> None:
 )
 def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type[pl.DataType]) -> None:
     """A saved file that is read again has days as texts, and codes as numbers."""
-    units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
+    units = first_units().with_columns(pl.lit(None, dtype).alias(column))
 
     with pytest.raises(fk.UsageError, match=f"^units: the column '{column}' is {dtype.__name__}"):
         fk.Explorer(units, register=SAMPLE)
@@ -179,7 +179,7 @@ def test_an_explorer_refuses_columns_of_another_type(column: str, dtype: type[pl
 )
 def test_a_viewer_refuses_columns_of_another_type(column: str, dtype: type[pl.DataType]) -> None:
     """Of the records that it lists and searches."""
-    units = UNITS.with_columns(pl.lit(None, dtype).alias(column))
+    units = first_units().with_columns(pl.lit(None, dtype).alias(column))
 
     with pytest.raises(fk.UsageError, match=f"^units: the column '{column}' is {dtype.__name__}"):
         fk.StatementViewer(units, register=SAMPLE)
@@ -191,8 +191,8 @@ def test_filters_refuse_columns_of_another_type() -> None:
     change.value, location.value = "2026-06-01", "SK031"
 
     with pytest.raises(fk.UsageError, match=r"'datumPoslednejUpravy' is String.*give it as Date"):
-        change.filter(UNITS.lazy().cast({"datumPoslednejUpravy": pl.String}))
+        change.filter(first_units().lazy().cast({"datumPoslednejUpravy": pl.String}))
     with pytest.raises(fk.UsageError, match=r"'kraj' is Int64.*give it as String"):
-        location.filter(UNITS.with_columns(kraj=pl.lit(31, pl.Int64)))
-    categories = UNITS.cast({"kraj": pl.Categorical})
-    assert location.filter(categories)["id"].equals(location.filter(UNITS)["id"])
+        location.filter(first_units().with_columns(kraj=pl.lit(31, pl.Int64)))
+    categories = first_units().cast({"kraj": pl.Categorical})
+    assert location.filter(categories)["id"].equals(location.filter(first_units())["id"])

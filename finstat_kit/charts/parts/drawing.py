@@ -11,9 +11,11 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 import polars as pl
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
@@ -99,9 +101,22 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 def breadth(line: str, size: float) -> float:
     """Return the width of a line of text in inches."""
-    points, _, _ = text_to_path.get_text_width_height_descent(
-        printable(line), FontProperties(size=size), ismath=False
-    )
+    font = FontProperties(size=size)
+    settings: Any = rcParams  # each of its keys has a type of its own
+    families = tuple(tuple(settings.get(f"font.{name}", ())) for name in font.get_family())
+    return _breadth(printable(line), font, families)
+
+
+@lru_cache(10_000)
+def _breadth(line: str, font: FontProperties, families: tuple[tuple[str, ...], ...]) -> float:
+    """Measure a line, which takes a millisecond; a layout measures each line several times.
+
+    Args:
+        line: What is measured.
+        font: Where its family is a generic one, rcParams say what that is.
+        families: What they say.
+    """
+    points, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
     return float(points) / 72
 
 

@@ -68,7 +68,7 @@ def assert_same_everywhere(register: Histories, folder: Path, year: int) -> None
 
 
 @pytest.mark.slow
-@examples(50, deadline=None)
+@examples(20, deadline=None)
 @given(st.integers(0, 10**9))
 def test_any_history_gives_one_answer_whoever_is_asked_beside_it(
     tmp_path_factory: pytest.TempPathFactory, seed: int

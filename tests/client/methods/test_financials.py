@@ -22,16 +22,27 @@ from tests.support.expected_figures import ratios_of, truth
 from tests.support.registers import Watched, altered
 
 SAMPLE = fk.sample(1_000, seed=5)
-UNITS = SAMPLE.units.get(SAMPLE.units.ids())
 BUSINESS = items.of_families(["business"])
 RATIOS = [name for name in ratios.NAMES if 699 in ratios.forms_of(name)]
-FILING = UNITS.filter(pl.col("idUctovnychZavierok").list.len() >= 10)
-FIRMS = FILING.filter(pravnaForma="112")
+
+
+@cache
+def all_units() -> pl.DataFrame:
+    return SAMPLE.units.get(SAMPLE.units.ids())
+
+
+@cache
+def filing() -> pl.DataFrame:
+    return all_units().filter(pl.col("idUctovnychZavierok").list.len() >= 10)
+
+
+def firms() -> pl.DataFrame:
+    return filing().filter(pravnaForma="112")
 
 
 @cache
 def filed_by_some() -> pl.DataFrame:
-    return SAMPLE.filings(UNITS.head(300))
+    return SAMPLE.filings(all_units().head(300))
 
 
 def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
@@ -57,7 +68,7 @@ def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
 def test_a_few_units_are_what_was_drawn() -> None:
     """Figures, reasons and ratios, on the old forms and the new ones."""
     years = [2012, 2016, 2021]
-    money = SAMPLE.financials(UNITS.sample(90, seed=2), years)
+    money = SAMPLE.financials(all_units().sample(90, seed=2), years)
 
     assert set(check(SAMPLE, money)) >= {None, "no_filing", "no_filing_for_year", "non_public"}
     families = money["family"].drop_nulls().unique().to_list()
@@ -84,10 +95,10 @@ def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
 @pytest.mark.parametrize("histories", ["long", "all"])
 def test_how_many_requests(histories: str) -> None:
     """At most 3.5 statements per unit for the newest year, and one report or two of its filing."""
-    units = FIRMS.head(100) if histories == "long" else UNITS.sample(80, seed=1)
+    units = firms().head(100) if histories == "long" else all_units().sample(80, seed=1)
     statements = sorted(units["idUctovnychZavierok"].list.len().fill_null(0))
     watched = Watched(SAMPLE)
-    watched.financials(FILING.tail(20), [2012, 2016])  # requests the templates
+    watched.financials(filing().tail(20), [2012, 2016])  # requests the templates
     for year in (2024, 2025):
         watched.asked.clear()
         watched.financials(units, year)
@@ -102,7 +113,7 @@ def test_how_many_requests(histories: str) -> None:
 @pytest.mark.slow
 def test_the_year_before() -> None:
     """Rows from the previous column are marked; ten years take five filings."""
-    units = FILING.head(40)
+    units = filing().head(40)
 
     money = SAMPLE.financials(units, [2015, 2017, 2019], from_previous=True)
 
@@ -123,7 +134,7 @@ def test_the_year_before() -> None:
 def test_what_is_carried_along() -> None:
     """Codes of the units, so that labels, counts and maps work at once."""
     with fk.using(SAMPLE):
-        money = fk.financials(UNITS.head(50), 2016)
+        money = fk.financials(all_units().head(50), 2016)
 
         labelled = fk.resolve_labels(money, columns=[*CARRIED])
         counts = fk.count_by(money, "kraj")
@@ -131,14 +142,14 @@ def test_what_is_carried_along() -> None:
     labels = {"region", "district", "legal_form", "activity", "size_class"}
     assert labels <= set(labelled.columns)
     for field in (*CARRIED, "datumZalozenia", "datumZrusenia"):
-        assert money[field].to_list() == UNITS.head(50)[field].to_list()
+        assert money[field].to_list() == all_units().head(50)[field].to_list()
     assert counts["count"].sum() == money.height
-    assert money["name"].to_list() == UNITS.head(50)["nazovUJ"].to_list()
+    assert money["name"].to_list() == all_units().head(50)["nazovUJ"].to_list()
 
 
 def test_what_the_title_page_says_stands_beside_the_codes_of_today() -> None:
     """Activity, seat and postcode as filed, from the report that the figures are taken from."""
-    money = SAMPLE.financials(FILING.head(12), [2012, 2017])
+    money = SAMPLE.financials(filing().head(12), [2012, 2017])
     read = money.drop_nulls("report_id")
     reports = SAMPLE.reports.get(read["report_id"])
 
@@ -157,11 +168,11 @@ def test_the_consolidated_twin_and_the_older_correction() -> None:
     """Neither is taken for the statement of the year."""
     filed = filed_by_some()
     corrected = filed.drop_nulls("superseded_by")
-    twins = SAMPLE.filings(UNITS.head(300), consolidated=True).drop_nulls("statement_id")
+    twins = SAMPLE.filings(all_units().head(300), consolidated=True).drop_nulls("statement_id")
     units = pl.concat([corrected["unit_id"].head(15), twins["unit_id"].head(15)]).unique()
     years = pl.concat([corrected["year"].head(15), twins["year"].head(15)]).unique().to_list()
 
-    money = SAMPLE.financials(UNITS.filter(pl.col("id").is_in(units.implode())), years)
+    money = SAMPLE.financials(all_units().filter(pl.col("id").is_in(units.implode())), years)
 
     check(SAMPLE, money)
     taken = set(money["statement_id"].drop_nulls())
@@ -184,6 +195,11 @@ def test_two_periods_that_end_in_a_year() -> None:
     row = SAMPLE.financials([unit], year).row(0, named=True)
 
     assert (row["kind"], row["months"], row["periods_in_year"]) == ("Riadna", 12, 2)
+
+
+@cache
+def money_of_firms() -> pl.DataFrame:
+    return SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +226,7 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
         if form["id"] == 699:
             change(form["tabulky"][0])  # type: ignore[index]
 
-    whole = SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
+    whole = money_of_firms()
     row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
     unit = row["unit_id"]
     (seen,) = altered(SAMPLE, moved, "sablona").financials([unit], 2016).to_dicts()
@@ -243,7 +259,7 @@ def test_a_year_of_a_statement_that_is_not_public_says_so() -> None:
 
 def test_the_limit_of_requests_is_checked_by_the_records_too() -> None:
     """Ids show no number of statements; of filings no report is requested, and none counts."""
-    unit = UNITS.sort(pl.col("idUctovnychZavierok").list.len()).tail(1)
+    unit = all_units().sort(pl.col("idUctovnychZavierok").list.len()).tail(1)
     statements = unit["idUctovnychZavierok"].list.len().item()
     watched = Watched(SAMPLE)
 
@@ -257,7 +273,7 @@ def test_the_limit_of_requests_is_checked_by_the_records_too() -> None:
 def test_records_of_another_type_are_refused_by_name() -> None:
     """As a csv gives them: the error names the column, its type and the right one."""
     for name, dtype in (("datumZalozenia", pl.String), ("ico", pl.Int64), ("kraj", pl.Int64)):
-        units = UNITS.head(2).with_columns(pl.lit(None, dtype).alias(name))
+        units = all_units().head(2).with_columns(pl.lit(None, dtype).alias(name))
         with pytest.raises(fk.UsageError, match=f"units: the column {name!r} is {dtype}"):
             SAMPLE.financials(units, 2016)
 
@@ -269,7 +285,7 @@ def test_a_length_that_does_not_fit() -> None:
         for table in (record.get("obsah") or {}).get("tabulky", [])[1:2]:  # type: ignore[attr-defined]
             table["data"].pop()
 
-    units = FILING.head(30)
+    units = filing().head(30)
 
     money = altered(SAMPLE, cut).financials(units, 2016)
 
@@ -290,28 +306,32 @@ def test_forms_without_items(template: int, reason: str) -> None:
         if record.get("idSablony") in (687, 699):
             record["idSablony"] = template
 
-    firms = FIRMS.head(20)
-    money = altered(SAMPLE, other).financials(firms, 2016)
+    twenty = firms().head(20)
+    money = altered(SAMPLE, other).financials(twenty, 2016)
 
     off = money.filter(pl.col("reason") == reason)
     assert off.height > 10
     assert set(off["template"]) == {template}
 
 
-FILED = UNITS.filter(
-    pl.col("stav").is_null(),
-    pl.col("datumZalozenia").dt.year() < 2010,
-    pl.col("datumZrusenia").is_null(),
-    pl.col("pravnaForma") == "112",
-    pl.col("idUctovnychZavierok").list.len().is_between(8, 20),
-)
+@cache
+def filed_regularly() -> pl.DataFrame:
+    return all_units().filter(
+        pl.col("stav").is_null(),
+        pl.col("datumZalozenia").dt.year() < 2010,
+        pl.col("datumZrusenia").is_null(),
+        pl.col("pravnaForma") == "112",
+        pl.col("idUctovnychZavierok").list.len().is_between(8, 20),
+    )
+
+
 # No figures of any of them.
 ITEMS = pl.col(BUSINESS)
 
 
 @cache
 def filed_by_firms() -> pl.DataFrame:
-    return SAMPLE.filings(FILED)
+    return SAMPLE.filings(filed_regularly())
 
 
 @cache
@@ -319,13 +339,13 @@ def without(year: int) -> list[int]:
     """Return the units that have filed, but not for a year, and no statement of an unknown one."""
     hidden = pl.col("year").is_null() & (pl.col("reason") != "deleted")
     filed = filed_by_firms().filter((pl.col("year") == year) | hidden)["unit_id"]
-    return FILED.filter(~pl.col("id").is_in(filed.implode()))["id"].to_list()
+    return filed_regularly().filter(~pl.col("id").is_in(filed.implode()))["id"].to_list()
 
 
 @cache
 def with_one(year: int) -> list[tuple[int, int]]:
     """Return units with one filing of a year, which has figures, and its statement."""
-    money = SAMPLE.financials(FILED.head(60), year).filter(
+    money = SAMPLE.financials(filed_regularly().head(60), year).filter(
         pl.col("reason").is_null(), pl.col("sums_failing") == 0, supersedes=0, periods_in_year=1
     )
     return money.select("unit_id", "statement_id").rows()
@@ -625,15 +645,15 @@ def test_a_report_of_another_statement_hides_none() -> None:
     assert row_of(register, unit, 2016) == own
 
 
-@pytest.mark.parametrize("template", [21, 22])
 @pytest.mark.parametrize(
-    ("change", "reason"),
+    ("template", "change", "reason"),
     [
         (
+            21,
             lambda record: record["obsah"]["tabulky"][0]["data"].__setitem__(2, "1e3"),
             "not_a_number",
         ),
-        (lambda record: record.update(mena="USD"), "other_currency"),
+        (22, lambda record: record.update(mena="USD"), "other_currency"),
     ],
 )
 def test_half_a_filing_has_its_reason(
@@ -722,10 +742,25 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
         assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
 
 
+def with_title_page(
+    page: dict[str, str | None], ico: str | None
+) -> tuple[fk.Register, int, list[int]]:
+    """Return a register, a unit, whose IČO is changed, and its reports, whose title page is."""
+    unit, statement = with_one(2016)[0]
+    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
+
+    def other(record: dict[str, Any]) -> None:
+        if record["id"] == unit:
+            record["ico"] = ico
+        elif record["id"] in listed and record.get("obsah"):
+            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
+
+    return altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz")), unit, listed
+
+
 @pytest.mark.parametrize(
     ("page", "ico", "found"),
     [
-        ({"ico": "99999999"}, "00061387", "ico"),
         ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
         ({"obdobieOd": "2016-02"}, "00061387", "period"),
         ({"obdobieDo": "2017-12"}, "00061387", "period"),
@@ -737,18 +772,19 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
 def test_a_title_page_of_another_unit_or_period_is_named(
     page: dict[str, str | None], ico: str | None, found: str | None
 ) -> None:
+    """By the unit before the period; blanks are compared with nothing."""
+    register, unit, _ = with_title_page(page, ico)
+
+    assert register.financials([unit], 2016)["title_page"].to_list() == [found]
+
+
+@pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), ({}, None)])
+def test_where_a_title_page_differs_is_named_everywhere(
+    page: dict[str, str | None], found: str | None
+) -> None:
     """Beside the figures, which stay, in the checks of the reports and below the statement."""
-    unit, statement = with_one(2016)[0]
-    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
-
-    def other(record: dict[str, Any]) -> None:
-        if record["id"] == unit:
-            record["ico"] = ico
-        elif record["id"] in listed and record.get("obsah"):
-            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
-
+    register, unit, listed = with_title_page(page, "00061387")
     whole = SAMPLE.financials([unit], 2016)
-    register = altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz"))
     money = register.financials([unit], 2016, from_previous=True)
 
     assert money["title_page"].to_list() == [found] * money.height
@@ -778,7 +814,7 @@ def test_a_statement_without_a_period_is_one_row() -> None:
 def test_a_period_that_cannot_be_is_a_reason_of_its_own_row() -> None:
     """The other filings, of this unit and of others, are what they were."""
     sample, unit, statement = filed_as("year_9999", 2016)
-    units = [unit, FILED["id"][0]]
+    units = [unit, filed_regularly()["id"][0]]
 
     money, filed = sample.financials(units), sample.filings(units)
 
@@ -887,7 +923,7 @@ def test_without_a_first_day_the_column_before_has_no_year(first: str | None) ->
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""
     watched = Watched(SAMPLE, base_url="http://register.example")
-    units = FIRMS.head(130)
+    units = firms().head(130)
 
     def presses(path: str, query: str) -> None:
         if "vykaz" in path and len(watched.asked) > many:
@@ -915,7 +951,7 @@ def test_long_work_is_refused_first() -> None:
 
 def test_ratios_of_other_frames() -> None:
     """A LazyFrame stays lazy; what is no financials is refused."""
-    money = SAMPLE.financials(FILING.head(20), 2016)
+    money = SAMPLE.financials(filing().head(20), 2016)
 
     lazy = fk.ratios(money.lazy())
 
@@ -931,10 +967,10 @@ def test_ratios_of_other_frames() -> None:
 
 def test_chosen_items_are_the_columns_in_their_order() -> None:
     """Between what identifies a row and where its figures come from; the rows are the same."""
-    whole = SAMPLE.financials(FILING.head(5), [2015, 2016])
+    whole = SAMPLE.financials(filing().head(5), [2015, 2016])
 
-    some = SAMPLE.financials(FILING.head(5), [2015, 2016], items=["sales", "equity"])
-    one = SAMPLE.financials(FILING.head(5), [2015, 2016], items="sales")
+    some = SAMPLE.financials(filing().head(5), [2015, 2016], items=["sales", "equity"])
+    one = SAMPLE.financials(filing().head(5), [2015, 2016], items="sales")
 
     assert some.columns[:6] == ["unit_id", "ico", "name", "year", "sales", "equity"]
     assert some.equals(whole.select(some.columns))

@@ -20,7 +20,7 @@ def test_a_unit_stands_where_plain_python_puts_it(figures: pl.DataFrame) -> None
             for row in figures.to_dicts()]  # fmt: skip
     units = figures.drop_nulls("sales")["unit_id"].unique().sort()
     used = []
-    for unit in units.gather_every(3):
+    for unit in units.gather_every(9):
         found = fk.peers(figures, unit, "sales").row(0, named=True)
 
         own = [row for row in rows if row["unit_id"] == unit and row["sales"] is not None]
