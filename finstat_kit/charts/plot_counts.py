@@ -86,7 +86,7 @@ def plot_counts(
         top = arguments.whole("top", top, 1, MOST_BARS)
     if summaries.is_summary(frame):
         return _summary(summaries.of_frame(frame, by, lang, source), around, top, ax)
-    arguments.one_of("by", by, tuple(labels.FIELDS))
+    by = labels.field(by)
     assert isinstance(by, str)
     value = "difference" if counts.is_comparison(frame) else "count"
     units: int | str

@@ -107,7 +107,7 @@ def plot_last_changes(
     around = texts.given(register, lang, title, note)
     lang = around.lang
     reg = around.source or current.register()
-    arguments.one_of("by", by, tuple(wire.BY_FIELD))
+    by = labels.field(by, wire.BY_FIELD)
     arguments.one_of("every", every, tuple(PERIODS))
     changes = reg.count_by(units, by, last_change=every, lang=lang)
     codes = reg._lookup(wire.BY_FIELD[by].name)["code"]

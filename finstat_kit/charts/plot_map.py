@@ -117,7 +117,7 @@ def plot_map(
     """
     around = texts.given(register, lang, title, note)
     source, lang = around.source, around.lang
-    arguments.one_of("by", by, tuple(_GRIDS))
+    by = labels.field(by, _GRIDS)
     arguments.text("value", value)
     if unit is not None:
         arguments.text("unit", unit)

@@ -123,7 +123,7 @@ def plot_spread(
         summary = summaries.of_frame(frame, by, lang, source, value)
         return _chart_of_boxes(_of_summary(summary, lang), around, ax)
     if by is not None:
-        arguments.one_of("by", by, tuple(labels.FIELDS))
+        by = labels.field(by)
         assert isinstance(by, str)
         if by in groups.GROUPS:
             frame = groups.with_group(frame.lazy(), by)

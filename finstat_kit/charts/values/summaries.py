@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, rows
 from finstat_kit.charts.parts.rows import Groups
@@ -149,7 +150,7 @@ def of_frame(
         if table.is_empty()
         else table["by"][0].to_list()
     )
-    wanted = [by] if isinstance(by, str) else list(by) if isinstance(by, Sequence) else []
+    wanted = [] if by is None else [labels.field(name) for name in arguments.names("by", by)]
     if wanted not in (["kraj"], fields) and not table.is_empty():
         raise invalid(
             "by",

@@ -19,6 +19,7 @@ from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding, invalid
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
+from finstat_kit.frames.places import labels
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS, Record
@@ -40,7 +41,7 @@ def estimate(
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the estimated counts of a whole register; see `Register.estimate`."""
-    arguments.one_of("by", by, tuple(wire.BY_FIELD))
+    by = labels.field(by, wire.BY_FIELD)
     seconds = 60 * arguments.positive("minutes", minutes)
     seed = arguments.whole("seed", seed, 0, wire.MAX_ID)
     if n is not None:

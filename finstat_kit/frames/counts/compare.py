@@ -7,7 +7,6 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.counts import count_by as counts
@@ -43,7 +42,7 @@ def compare(
     lang: Lang,
 ) -> pl.DataFrame:
     """Count two frames and align the counts; see `Register.compare`."""
-    arguments.one_of("by", by, tuple(BY_FIELD))
+    by = labels.field(by, BY_FIELD)
     given_names = _checked(names)
     days = _days(a, b)
     windows = None if days is None else _are_windows(days)

@@ -108,7 +108,7 @@ def _counted(
     """Count units by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
-    arguments.one_of("by", by, tuple(labels.FIELDS))
+    by = labels.field(by)
     if by in groups.GROUPS:
         frame = groups.with_group(frame.lazy(), by, today)
         schema = frame.collect_schema()
@@ -197,7 +197,7 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
 
 def check_made_by(frame: labels.Frame, by: str) -> None:
     """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
-    arguments.one_of("by", by, tuple(labels.FIELDS))
+    by = labels.field(by)
     if labels.schema_of(frame).get("by") != pl.String:
         return
     fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]

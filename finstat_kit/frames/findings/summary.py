@@ -75,9 +75,7 @@ def groupings(by: object) -> list[str]:
     """Return the groups that *by* names: none, one or two."""
     if by is None:
         return []
-    fields = arguments.names("by", by)
-    for field in fields:
-        arguments.one_of("by", field, tuple(labels.FIELDS))
+    fields = [labels.field(name) for name in arguments.names("by", by)]
     if len(fields) > _MOST_GROUPS:
         raise invalid("by", ..., f": {len(fields)} groups", give="one, or two in a list")
     return fields

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar, cast
 
 import polars as pl
 
@@ -23,6 +23,7 @@ UNRESOLVED: Final = pl.Schema(
 )
 
 Frame = pl.DataFrame | pl.LazyFrame
+Name = TypeVar("Name")
 Columns = Sequence[str] | Mapping[str, str] | None
 # Called with the name of a codelist only if a column needs it, to avoid needless requests.
 Lookup = Callable[[str], pl.DataFrame]
@@ -46,6 +47,18 @@ CODES_ARE_TEXT: Final = (
     "codes are text, since a number loses its leading zeros: read the column as String"
 )
 _KNOWN: Final = (*CODELISTS, *groups.GROUPS)
+
+
+def field(by: Name, fields: Iterable[str] = FIELDS) -> Name:
+    """Return the field that is named, by itself or by the column of its labels.
+
+    >>> field("region"), field("kraj")
+    ('kraj', 'kraj')
+    """
+    by_label = {FIELDS[name].label: name for name in fields}
+    name = by_label.get(by, by) if isinstance(by, str) else by
+    arguments.one_of("by", name, tuple(fields))
+    return cast("Name", name)
 
 
 def entries(codelist: str, lookup: Lookup) -> pl.DataFrame:
@@ -201,7 +214,7 @@ def code_columns(
     elif isinstance(columns, str):
         raise invalid("columns", columns, "is a text", give=f"a list: [{columns!r}]")
     elif isinstance(columns, Iterable):
-        fields = [_known_field(field) for field in columns]
+        fields = [_known_field(name) for name in columns]
     else:
         raise invalid("columns", columns, "is not a list", give=f"some of {list(FIELDS)} in one")
     for column in fields:
@@ -229,8 +242,10 @@ def code_columns(
 
 
 def _known_field(field: str) -> CodeColumn:
+    by_label = {column.label: name for name, column in FIELDS.items()}
     if not isinstance(field, str):
         raise invalid("columns", ..., f": {field!r} is not known", give=f"some of {list(FIELDS)}")
+    field = by_label.get(field, field)
     if field not in FIELDS:
         raise invalid(
             "columns",

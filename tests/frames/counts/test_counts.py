@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Any
 
 import polars as pl
 import pytest
 from hypothesis import given, settings, strategies as st
+from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.counts import count_by as counts
@@ -126,3 +128,38 @@ def test_an_unknown_column_is_refused_with_those_that_count() -> None:
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), "kraj", last_change="2h")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is not known; give one of"):
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), ["kraj"])  # type: ignore[arg-type]
+
+
+def test_a_field_is_named_by_itself_or_by_its_labels() -> None:
+    """Everywhere; in a frame that has both columns the field of the code is meant."""
+    sample = fk.sample(300)
+    units = sample.units.get(sample.units.ids())
+    labelled = sample.resolve_labels(units)
+    money = sample.financials(units.head(60), 2015)
+    names = {
+        "region": "kraj", "district": "okres", "municipality": "sidlo", "legal_form": "pravnaForma",
+        "activity": "skNace", "ownership": "druhVlastnictva", "size_class": "velkostOrganizacie",
+        "section_label": "section",
+    }  # fmt: skip
+    for label, field in names.items():
+        by_label: Any = label
+        by_field: Any = field
+        expected = sample.count_by(units, by_field)
+        assert_frame_equal(sample.count_by(units, by_label), expected)
+        if field in units.columns:
+            resolved = sample.resolve_labels(units, columns=[label])
+            assert_frame_equal(resolved, sample.resolve_labels(units, columns=[field]))
+    assert_frame_equal(sample.count_by(labelled, "region"), sample.count_by(units, "kraj"))  # type: ignore[arg-type]
+    pairs: list[tuple[Any, Any]] = [
+        ("region", "kraj"),
+        (["section_label", "region"], ["section", "kraj"]),
+    ]
+    for by, fields in pairs:
+        assert_frame_equal(fk.summary(money, "sales", by), fk.summary(money, "sales", fields))
+    a, b = units.head(150), units.tail(150)
+    assert_frame_equal(
+        sample.compare(a, b, "region", names=["a", "b"]),  # type: ignore[arg-type]
+        sample.compare(a, b, "kraj", names=["a", "b"]),
+    )
+    with pytest.raises(fk.UsageError, match="did you mean"):
+        sample.count_by(units, "kraje")  # type: ignore[arg-type]
