@@ -122,8 +122,8 @@ def test_a_column_that_is_only_called_gone_hides_no_row() -> None:
 
 def test_an_unknown_column_is_refused_with_those_that_count() -> None:
     """What can be counted by is told."""
-    with pytest.raises(fk.UsageError, match=r"by='region' is not known.*'kraj'"):
-        REG.count_by(pl.DataFrame({"region": ["x"]}), "region")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match=r"by='regions' is not known.*'kraj'"):
+        REG.count_by(pl.DataFrame({"regions": ["x"]}), "regions")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match=r"last_change='2h' is not known; give one of"):
         REG.count_by(pl.DataFrame({"kraj": ["x"]}), "kraj", last_change="2h")  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match=r"by=\['kraj'\] is not known; give one of"):

@@ -207,7 +207,7 @@ Foreign.__name__ = "DataFrame"
         (pl.DataFrame({"kraj": [1]}), {}, "'kraj' is Int64; codes are text"),
         (pl.DataFrame({"kraj": ["1"]}), {"lang": "de"}, "lang='de'"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": ["okres"]}, "no column 'okres'"),
-        (pl.DataFrame({"kraj": ["1"]}), {"columns": ["region"]}, "'region' is not known"),
+        (pl.DataFrame({"kraj": ["1"]}), {"columns": ["regions"]}, "'regions' is not known"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": "kraj"}, r"give a list: \['kraj'\]"),
         (
             pl.DataFrame({"kraj": ["1"]}),
