@@ -23,6 +23,7 @@ from tests.support import model
 from tests.support.examples import examples
 from tests.support.model import Unit
 from tests.support.registers import days, store_of
+from tests.support.wire import get
 
 LISTS = ["uctovne-jednotky", "uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy"]
 DAY = date(2024, 5, 17)
@@ -86,6 +87,16 @@ def test_regions_have_no_parent() -> None:
     }
     assert entries[-1] == {"kod": "SKZZZ", "nazov": {"sk": "Zahraničie", "en": "Extra-regio"}}
     assert len(entries) == 10
+
+
+@pytest.mark.parametrize("path", ["/api/kraje", "/api/uctovne-jednotky", "/api/nowhere"])
+def test_paths_below_the_real_registers_address_are_served_too(path: str) -> None:
+    """Its clients have its name in their base URL."""
+    with fk.sample(5).serve() as url:
+        replies = [get(url, prefix + path) for prefix in ("", "/cruz-public")]
+    (status, _, body), again = replies
+
+    assert again[::2] == (status, body)
 
 
 def test_districts_point_at_their_region() -> None:
