@@ -72,11 +72,6 @@ class _Refused(Exception):
         self.status = status
 
 
-_LIVE: Final = (
-    "/cruz-public"  # of the real register's address, which its clients may have in theirs
-)
-
-
 def answer(store: Store, method: str, path: str, query: str = "", *, strict: bool = False) -> Reply:
     """Answer one request.
 
@@ -87,7 +82,6 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         query: Query as it was sent, without the question mark.
         strict: Answer 400 to everything that the specification leaves open.
     """
-    path = path.removeprefix(_LIVE)
     route = _ROUTES.get(path)
     if path.startswith(_FILES):
         route = partial(_file, path.removeprefix(_FILES))

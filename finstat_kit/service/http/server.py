@@ -13,6 +13,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.routes import refusal
 
+_LIVE: Final = "/cruz-public"  # in the address of the real register, and so in its clients
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _ANY: Final = frozenset({"0.0.0.0", "::"})
 Scope = MutableMapping[str, Any]
@@ -118,7 +119,7 @@ class App:
             # Non-ASCII characters are invalid in an address; the service refuses them.
             path = scope["raw_path"].decode("ascii", errors="surrogateescape")
             query = scope["query_string"].decode("ascii", errors="surrogateescape")
-            reply = self._answer(scope["method"], path, query)
+            reply = self._answer(scope["method"], path.removeprefix(_LIVE), query)
         else:
             reply = refusal(421, "neznáma adresa servera", scope["method"])
         marked = {**reply.headers, **self.marks}
