@@ -264,9 +264,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a likely code is one of today",
-        "labels.py:unresolved_codes",
-        "if len(today[old]) == 1 else",
-        "if today[old] else",
+        "labels.py:likely_codes",
+        "if len(found) == 1 else",
+        "if found else",
         "test_a_guess_is_a_code_of_today",
     ),
     Mutation(

@@ -148,10 +148,13 @@ class Fetcher:
             except (*_ITS_FAULT, *DOUBTFUL) as error:
                 return error
 
-        outcomes = in_order(ids, fetch, self._register.connections)
-        if moves:
-            outcomes = settled(outcomes, session, self._kind, ids, self._readable)
-        try:
+        with contextlib.ExitStack() as ending:
+            ending.callback(lambda: commit(fetched))
+            replies = in_order(ids, fetch, self._register.connections)
+            ending.enter_context(contextlib.closing(replies))
+            outcomes = (
+                settled(replies, session, self._kind, ids, self._readable) if moves else replies
+            )
             for id_, record in outcomes:
                 advance(1)
                 if isinstance(record, RegisterUnavailable) and record.blocked:
@@ -161,8 +164,6 @@ class Fetcher:
                 else:
                     fetched.append((id_, record))
                     self._readable = id_
-        finally:
-            commit(fetched)
 
 
 def readable_in(stands: pl.DataFrame) -> int | None:

@@ -502,7 +502,7 @@ def _verified(folder: Folder) -> pl.DataFrame:
         try:
             folder.checks.paths([file], note=False, anew=True)
         except MirrorError as error:
-            meaning = str(error)
+            meaning = str(error).replace(f"{folder.path}/{file.path} is", "it is")
         rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
     folder.checks.paths([])  # writes down what was checked
     return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")

@@ -104,7 +104,7 @@ def in_order(
     work: Callable[[Item, threading.Event], Result],
     connections: int,
     outer: threading.Event | None = None,
-) -> Iterator[tuple[Item, Result]]:
+) -> Generator[tuple[Item, Result], None, None]:
     """Do *work* on each item over some threads; yield items and results in the order of items.
 
     The first error is raised at its item's turn, after everything before it was yielded; so is a

@@ -114,7 +114,8 @@ def outcomes(
 
     faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError, *(DOUBTFUL if keep else ()))
     fetched = in_order(ids, fetch, session.connections, stop)
-    yield from settled(fetched, session, kind, ids) if keep else fetched
+    with closing(fetched):  # an error ends its threads at once
+        yield from settled(fetched, session, kind, ids) if keep else fetched
 
 
 def fetch_records(
