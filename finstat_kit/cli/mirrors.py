@@ -61,7 +61,8 @@ def sync(
 
 def _is_unfinished(copy: Mirror) -> bool:
     """Return whether lists or records are left to be fetched; unreadable ones are not."""
-    if copy._folder.runs.open() is not None:
+    folder = copy._folder
+    if folder.runs.open() is not None or not folder.runs.newest_number():
         return True
     return bool(copy.holdings()["lacking"].sum() > copy.unreadable().height)
 

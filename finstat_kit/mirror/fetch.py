@@ -102,15 +102,23 @@ class Fetcher:
         kind: Of the records.
         budget: The time it may take.
         readable: The id of a record that was read before, if there is one.
+        came: Called with each record that could be read: what else it takes to keep it is requested
+            then, while there is time.
     """
 
     def __init__(
-        self, register: Register, kind: Kind[Record], budget: Budget, readable: int | None
+        self,
+        register: Register,
+        kind: Kind[Record],
+        budget: Budget,
+        readable: int | None,
+        came: Callable[[Record], object] = lambda record: None,
     ) -> None:
         self._register = register
         self._kind = kind
         self._budget = budget
         self._readable = readable
+        self._came = came
 
     def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
@@ -162,6 +170,7 @@ class Fetcher:
                 if isinstance(record, RegisterError):
                     fetched.append((id_, record.message))
                 else:
+                    self._came(record)
                     fetched.append((id_, record))
                     self._readable = id_
 
@@ -238,13 +247,18 @@ class Templates:
         self._writer.append({"templates": rows.select(TEMPLATES.names()).cast(TEMPLATES)})
         self._bodies |= bodies
 
+    def fetch_of(self, report: Record) -> None:
+        """Request the template of a report, if it is not kept."""
+        template = getattr(report, "idSablony", None)
+        if template and template not in self._bodies:
+            self.fetch([template])
+
     def with_form(self, reports: list[Fetched]) -> list[Fetched]:
-        """Fetch the templates of reports; those whose template is not to be had are unreadable.
+        """Return reports; those whose template is not to be had are unreadable.
 
         Cells are written once, each with its place in the template.
         """
         template_of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
-        self.fetch(set(template_of.values()) - {0} - self._bodies.keys())
         refusals: dict[int, Record | str] = {
             template: f"template {template}: {reason}" for template, reason in self._refused.items()
         }
@@ -423,8 +437,9 @@ class Contents:
     def _look(self, name: str) -> None:
         """Note what is lacking of a collection."""
         self._stands[name] = stands = self._writer.standing(name)
+        came = (self._templates.fetch_of,) if name == "reports" else ()
         self._fetchers[name] = Fetcher(
-            self._register, KINDS[name], self._budget, readable_in(stands)
+            self._register, KINDS[name], self._budget, readable_in(stands), *came
         )
         lacking = lacking_of(stands)
         only = self._writer.only

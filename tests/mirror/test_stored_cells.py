@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,6 @@ from finstat_kit.mirror.files import Layout
 from finstat_kit.protocol.forms import shipped
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report
-from tests.support.mirrors import assert_contents_in_step, data
 from tests.support.registers import Watched
 from tests.support.syncs import FIRST, day_of_filings
 
@@ -166,40 +163,6 @@ def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None
     wanted = mirror.reports.get(mirror.reports.ids(limit=1)).columns
     assert set(wanted) - set(columns) == {"tabulky"}
     assert columns[-2:] == ["gone", "seen"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("harm", ["file lost", "file torn", "all lost"])
-def test_lost_cells_are_an_error_with_the_cure(
-    mirror: fk.Mirror, register: Watched, tmp_path: Path, harm: str
-) -> None:
-    """Nothing is answered from the remainder; a full sync fetches the reports anew."""
-    path = Path(shutil.copytree(mirror.path, tmp_path / "ruz"))
-    file = max(data(path, "cells"), key=lambda found: found.stat().st_size)
-    if harm == "all lost":
-        for each in data(path, "cells"):
-            each.unlink()
-    elif harm == "file lost":
-        file.unlink()
-    else:
-        body = file.read_bytes()
-        file.write_bytes(body[: len(body) // 2] + bytes(2000) + body[len(body) // 2 + 2000 :])
-    damaged = fk.Mirror(path, register=register)
-
-    calls: list[Callable[[], object]] = [
-        lambda: damaged.cells().collect(),
-        lambda: damaged.reports.get(damaged.reports.ids()),
-        damaged.sync,
-    ]
-    for call in calls:
-        with pytest.raises(MirrorError, match=r"sync\(full=True\)"):
-            call()
-    assert damaged.verify().filter(pl.col("damaged") > 0)["file"][0] == str(file.relative_to(path))
-    damaged.sync(full=True)
-    assert_contents_in_step(damaged, register.sample)
-    assert set(damaged.verify()["meaning"]) == {""}
-    fresh = fk.Mirror(path)
-    assert_frame_equal(fresh.cells().collect().sort(KEY), mirror.cells().collect().sort(KEY))
 
 
 def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ APOSTROPHE: Final = r"^'('*[=+@\t\r-])"
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 
 
+@arguments.checked_call
 def write(
     frame: pl.DataFrame | pl.LazyFrame,
     path: str | os.PathLike[str],
