@@ -20,6 +20,7 @@ import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, RegisterWarning
 from finstat_kit.protocol.wire import Reply
 from tests.support.harm import delete, empty, flipped, halve
+from tests.support.kills import at_writes
 from tests.support.mirrors import (
     RECORDS,
     appended,
@@ -29,7 +30,7 @@ from tests.support.mirrors import (
     newest_run,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, next_day
+from tests.support.syncs import RECORD, Crash, next_day
 
 
 def runs(path: Path) -> list[int]:
@@ -142,26 +143,22 @@ def test_a_run_is_written_each_hour_while_records_come(tmp_path: Path) -> None:
 
 
 def test_records_of_a_killed_sync_are_shown_by_the_next(tmp_path: Path) -> None:
-    """Also where nothing has changed meanwhile; they are not fetched again."""
+    """Also where nothing is left to be fetched: all had come, and no run listed them yet."""
     register = filings_on(1)
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
 
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORDS["annual_reports"]:
-            raise SystemExit
-        return None
+    def end() -> None:
+        raise Crash
 
-    register.instead = instead
-    with pytest.raises(SystemExit):
+    with pytest.raises(Crash), at_writes("runs", 2, "before", end):
         mirror.sync()
     assert appended(mirror.path)["cells"]
-    held = {target for target in register.asked if RECORDS["reports"] in target}
     assert mirror.cells().collect().is_empty()
-    register.instead = lambda path, query: None
     register.asked.clear()
-    mirror.sync()
+    fk.Mirror(mirror.path, contents=True, register=register).sync()
 
-    assert held.isdisjoint(t for t in register.asked if RECORDS["reports"] in t)
+    kept = tuple(RECORDS[name] + "?" for name in ("statements", "reports", "annual_reports"))
+    assert not [target for target in register.asked if target.startswith(kept)]
     assert_contents_in_step(mirror, register.sample)
 
 
