@@ -962,7 +962,7 @@ MUTATIONS = [
     Mutation(
         "one bad record delays only itself",
         "outage.py:settled",
-        "if readable is None else [readable]",
+        "if readable is None or readable in tried else [readable]",
         "if False else []",
         "test_bad_units_delay_themselves_alone",
     ),

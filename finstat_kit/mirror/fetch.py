@@ -176,8 +176,8 @@ class Fetcher:
 
 
 def readable_in(stands: pl.DataFrame) -> int | None:
-    """Return the id of a record that was read last, None where none was; see `standing`."""
-    ids = stands.filter("listed", "readable")["id"]
+    """Return the id of a record that is held, None where none is; see `versions.standing`."""
+    ids = stands.filter("listed", "readable", ~pl.col("lacking"))["id"]
     return None if ids.is_empty() else int(ids[0])
 
 

@@ -46,7 +46,7 @@ def settled(
         tried = {id_ for id_, _ in waiting}
         others = [id_ for id_ in ids if id_ not in tried]
         probes = others[:: max(len(others) // _PROBES, 1)][:_PROBES]
-        for id_ in probes if readable is None else [readable]:
+        for id_ in probes if readable is None or readable in tried else [readable]:
             try:
                 session.exchange.get(requests.record(kind, id_))
             except DOUBTFUL:
