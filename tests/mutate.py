@@ -936,7 +936,7 @@ MUTATIONS = [
         "writer.py:Writer.doubtful",
         "answered <= start",
         "pl.lit(value=True)",
-        "test_what_was_answered_before_is_fetched_again_only_if_it_changed",
+        "test_what_other_files_answered_in_the_same_walk_is_not_requested_again",
     ),
     Mutation(
         "versions that no file has are lost",

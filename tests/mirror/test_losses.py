@@ -245,6 +245,21 @@ def test_what_was_answered_before_is_fetched_again_only_if_it_changed(
     assert_in_step(mirror, register.sample)
 
 
+def test_what_other_files_answered_in_the_same_walk_is_not_requested_again(tmp_path: Path) -> None:
+    """A walk names each id once."""
+    register = Watched(fk.sample(60), page_size=20)
+    path = synced(tmp_path / "ruz", register)
+    files = data(path, "units")
+    assert len(files) == 3
+    lost = pl.read_parquet(files[1])["id"].to_list()
+    files[1].unlink()
+    register.asked.clear()
+    fk.Mirror(path, register=register).sync()
+
+    assert {*lost} <= {*register.records()} <= {*lost, *newest_units(register)}
+    assert_in_step(fk.Mirror(path), register.sample)
+
+
 @pytest.mark.parametrize("number", [3, *slow(8, 13)])
 @pytest.mark.parametrize("log", ["units", *slow("reports")])
 def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, number: int) -> None:
