@@ -424,8 +424,8 @@ plot_last_changes: Any = fk.plot_last_changes
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(all_units(), "region"), r"by='region' is not known.*'kraj'"),
-        (lambda: plot_counts(counts_of(2), "region"), r"by='region' is not known"),
+        (lambda: plot_counts(all_units(), "regions"), r"by='regions' is not known.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), "regions"), r"by='regions' is not known"),
         (
             lambda: plot_counts(all_units(), top=0),
             "top=0 is not allowed; give a whole number, 1 to",

@@ -449,7 +449,7 @@ def test_bars(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 estimate: Mapping[str, Any] = {
-    "by": {"by": "region"},
+    "by": {"by": "regions"},
     "a list": {"by": ["kraj"]},
     "a frame": {"by": pl.DataFrame({"kraj": ["SK010"]})},
     "minutes": {"minutes": 0},
