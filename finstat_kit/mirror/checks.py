@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from finstat_kit.mirror.files import (
     digest,
     is_refusal,
     see_own_process,
+    stamp,
     unreadable,
     write_whole,
 )
@@ -77,7 +77,7 @@ class Checks:
         finally:
             if note:
                 self._note()
-        return [f"{self._folder}/{file.path}" for file in files]
+        return [self._path(file) for file in files]
 
     def lost(self, read: Iterable[File], others: Iterable[File], *, all_: bool) -> list[File]:
         """Return which files are lost or damaged.
@@ -103,49 +103,39 @@ class Checks:
                 checks.pop(file.name, None)
                 is_whole = self._fault(file) is None
             else:
-                status = self._status(file)
-                is_whole = status is not None and status[0] == file.bytes
+                there = stamp(self._path(file))
+                is_whole = there is not None and there[1] == file.bytes
             lost += [] if is_whole else [file]
         self._note()
         return lost
 
     def _fault(self, file: File) -> MirrorError | None:
         """Return what is wrong with a file, None where nothing is."""
-        checks, status, path = self._read(), self._status(file), self._folder / file.path
-        check = checks.get(file.name)
+        checks, path = self._read(), self._path(file)
+        check, there = checks.get(file.name), stamp(path)
+        modified, size = (0, 0) if there is None else there[:2]
         if (
-            check is not None and status == (check.size, check.modified)
-            and status[0] == file.bytes and time.time() - check.at < _VALID
+            check is not None and there is not None
+            and (size, modified) == (check.size, check.modified)
+            and size == file.bytes and time.time() - check.at < _VALID
         ):  # fmt: skip
             return None
         fault: MirrorError | None = None
         try:
-            if status is None:
+            if there is None:
                 fault = LostError(f"{path} is lost; {CURE}")
-            elif status[0] != file.bytes or digest(path) != file.name:
+            elif size != file.bytes or digest(path) != file.name:
                 fault = MirrorError(f"{path} is not as it was written; {CURE}")
         except OSError as error:
             if is_refusal(error):
                 raise unreadable(path, error) from error
             fault = LostError(f"{path} is lost; {CURE}")
         self._is_noted = False
-        checks[file.name] = _Check(*(status or (0, 0)), _DAMAGED if fault else time.time())
+        checks[file.name] = _Check(size, modified, _DAMAGED if fault else time.time())
         return fault
 
-    def _status(self, file: File) -> tuple[int, int] | None:
-        """Return the size of a file and when it was changed, None if it does not exist.
-
-        Raises:
-            UnreadableError: The system does not say.
-        """
-        path = f"{self._folder}/{file.path}"
-        try:
-            status = os.stat(path)  # noqa: PTH116  # a Path of text takes as long as the look itself
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as error:
-            raise unreadable(path, error) from error
-        return status.st_size, status.st_mtime_ns
+    def _path(self, file: File) -> str:
+        return f"{self._folder}/{file.path}"
 
     def _checked(self, name: str) -> float:
         check = self._read().get(name)

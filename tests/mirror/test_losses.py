@@ -30,7 +30,7 @@ from tests.support.mirrors import (
     synced,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, day_of_filings, next_day
+from tests.support.syncs import RECORD, day_of_filings, fail_at, next_day, well
 
 pytestmark = pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
 LOGS = (*LISTS, "cells", "codelists", "templates")
@@ -378,19 +378,12 @@ def test_a_data_file_that_is_lost_with_all_runs_is_made_good(
 def test_what_was_appended_is_restored_from_the_data_files(tmp_path: Path, harm: str) -> None:
     """A first sync was cut off, and its list of files is damaged: nothing is requested again."""
     register = Watched(fk.sample(60), page_size=20)
-    left = iter(range(50))
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD and next(left, None) is None:
-            raise KeyboardInterrupt
-        return None
-
-    register.instead = instead
+    fail_at(register, 51, KeyboardInterrupt())
     with pytest.raises(Interrupted):
         fk.Mirror(tmp_path / "ruz", register=register).sync()
     answered = set(register.records()[:-1])
     FAULTS[harm](tmp_path / "ruz" / "open.json")
-    register.instead = lambda path, query: None
+    well(register)
     register.asked.clear()
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()

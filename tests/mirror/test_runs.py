@@ -30,7 +30,7 @@ from tests.support.mirrors import (
     newest_run,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, Crash, next_day
+from tests.support.syncs import RECORD, Crash, fail_at, next_day, well
 
 
 def runs(path: Path) -> list[int]:
@@ -169,18 +169,11 @@ def test_a_full_sync_after_one_that_was_cut_off_keeps_its_answers(
     next_day(register)
     ids = register.sample.units.ids()["id"]
     register.sample.touch(ids)
-    left = iter(range(40))
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD and next(left, None) is None:
-            raise KeyboardInterrupt
-        return None
-
-    register.instead = instead
+    fail_at(register, 41, KeyboardInterrupt())
     with pytest.raises(Interrupted):
         mirror.sync()
     answered = register.records()[-41:-1]
-    register.instead = lambda path, query: None
+    well(register)
     register.asked.clear()
     gone = int(ids[-1])
     register.sample.vanish(gone)
