@@ -1,4 +1,8 @@
-"""What a mirror of the contents takes: batches, one item of all filings, disk and memory."""
+"""What a mirror of the contents takes: batches, one item of all filings, disk and memory.
+
+The first answer of a new process is measured apart: a file is checked when it is first opened,
+unless ``checked.json`` says that it was.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +38,14 @@ _YEARS = range(2014, 2024)  # each unit files once a year, all units of a year b
 _DAY = date(2026, 6, 30)
 _IMPORTED = memory("VmRSS")
 _SECTORS = ("01110", "10710", "41200", "47110", "56101", "62010", "69201", "86210")
+_FIRST_ANSWER = """
+import time
+import finstat_kit as fk
+fk.Mirror, fk.sample
+began = time.perf_counter()
+fk.Mirror({folder!r}).{answer}
+print(time.perf_counter() - began)
+"""
 _VIEW = """
     WITH newest AS (
         SELECT id, version FROM read_parquet($reports) WHERE kind = 'record'
@@ -116,8 +128,33 @@ def read(folder: str, filings: int) -> Found:
         (f"figures of one unit of {units:,}, one year", taken["narrow"], None, " s"),
         ("one report by its id", taken["report"], None, " s"),
         ("peak memory of all but DuckDB and findings", peak, 500.0, " MB"),
+        *_in_new_processes(folder, filings // 2),
         *findings.on_mirror(mirror, units // 2, _YEARS[-1]),
     ]
+
+
+def _in_new_processes(folder: str, id_: int) -> Iterator[tuple[str, float, float | None, str]]:
+    """Yield the seconds of a first answer beyond importing, with the note of checks and without."""
+    answers = {
+        "one report by its id": f"reports.get([{id_}])",
+        "one item of all": (
+            "cells().filter(template=687, table=0, column=0, row=0).select('value').collect()"
+        ),
+    }
+    note = Path(folder) / "checked.json"
+    for what, answer in answers.items():
+        code = _FIRST_ANSWER.format(folder=folder, answer=answer)
+        times: dict[bool, list[float]] = {True: [], False: []}
+        for _ in range(3):
+            for is_noted in (False, True):  # without it the note is written, which the next reads
+                if not is_noted:
+                    note.unlink(missing_ok=True)
+                seen = subprocess.run(
+                    [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True
+                )
+                times[is_noted].append(float(seen.stdout))
+        yield f"{what}, in a new process", median(times[True]), 0.3, " s"
+        yield f"{what}, in a new process, nothing checked", median(times[False]), None, " s"
 
 
 def by_duckdb(folder: Path) -> object:
@@ -135,7 +172,7 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     writer, times = begun(folder, invented, ("statements", "reports")), []
     many = filings // len(_YEARS)
     forms = {id_: template_bodies()[id_].decode() for id_ in (687, 699)}
-    templates = {"version": 1, "id": forms.keys(), "body": forms.values()}
+    templates = {"version": 1, "id": forms.keys(), "seen": _DAY, "body": forms.values()}
     writer.append({"templates": pl.DataFrame(templates, schema=TEMPLATES)})
     for start in range(0, filings, _BATCH):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
