@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.mirror.cells import split
-from finstat_kit.mirror.runs import About
-from finstat_kit.mirror.state import TEMPLATES, Folder
-from finstat_kit.mirror.versions import LISTED, RECORD, answers_of, rows_of, schema_of
-from finstat_kit.mirror.writer import Writer
+from finstat_kit.mirror.storage.cells import split
+from finstat_kit.mirror.storage.folder import TEMPLATES, Folder
+from finstat_kit.mirror.storage.runs import About
+from finstat_kit.mirror.storage.versions import LISTED, RECORD, answers_of, rows_of, schema_of
+from finstat_kit.mirror.storage.writer import Writer
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import template_bodies

@@ -19,7 +19,7 @@ from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.mirror.mirror import Mirror
-from finstat_kit.mirror.versions import RECORD, rows_of
+from finstat_kit.mirror.storage.versions import RECORD, rows_of
 
 _SUBJECT = "mirror"
 _BATCH = 10_000

@@ -11,10 +11,11 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror.files import File, failures_named, legible
-from finstat_kit.mirror.runs import FORMAT, Origin, Point, Run, Runs
-from finstat_kit.mirror.state import CONTENTS, LOGS, State, lacking_of
-from finstat_kit.mirror.versions import (
+from finstat_kit.mirror.state import State, lacking_of
+from finstat_kit.mirror.storage.files import File, failures_named, legible
+from finstat_kit.mirror.storage.folder import CONTENTS, LOGS
+from finstat_kit.mirror.storage.runs import FORMAT, Origin, Point, Run, Runs
+from finstat_kit.mirror.storage.versions import (
     LISTED,
     MISSING,
     OWNED,

@@ -26,10 +26,11 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.mirror.cells import STORED, joined, split
-from finstat_kit.mirror.files import legible
-from finstat_kit.mirror.state import TEMPLATES, lacking_of
-from finstat_kit.mirror.versions import (
+from finstat_kit.mirror.state import lacking_of
+from finstat_kit.mirror.storage.cells import STORED, joined, split
+from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.folder import TEMPLATES
+from finstat_kit.mirror.storage.versions import (
     NAMED,
     OWNED,
     RECORD,
@@ -46,7 +47,7 @@ from finstat_kit.mirror.versions import (
     rows_of,
     schema_of,
 )
-from finstat_kit.mirror.writer import Writer
+from finstat_kit.mirror.storage.writer import Writer
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form

@@ -20,10 +20,10 @@ from finstat_kit.frames.financials import assemble, filing_order, filings as fil
 from finstat_kit.frames.financials.choice import Choice, listed_reports, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings
 from finstat_kit.frames.reports.cells import REASON
-from finstat_kit.mirror.cells import STORED
-from finstat_kit.mirror.files import legible
 from finstat_kit.mirror.state import State
-from finstat_kit.mirror.versions import LENGTHS, MISSING, is_among, near, schema_of
+from finstat_kit.mirror.storage.cells import STORED
+from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, is_among, near, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS

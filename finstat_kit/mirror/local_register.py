@@ -23,13 +23,21 @@ from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
-from finstat_kit.mirror.cells import described, joined
 from finstat_kit.mirror.figures import Figures, Query, filings_of
-from finstat_kit.mirror.files import legible
-from finstat_kit.mirror.runs import About, first_day_of_part
 from finstat_kit.mirror.served import Served
-from finstat_kit.mirror.state import LOGS, Folder, State, lacking_of, steady
-from finstat_kit.mirror.versions import MISSING, OWNED, REPORTS_OF, ids_named, is_among, of_ids
+from finstat_kit.mirror.state import State, States, lacking_of, steady
+from finstat_kit.mirror.storage.cells import described, joined
+from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.folder import LOGS, Folder
+from finstat_kit.mirror.storage.runs import About, first_day_of_part
+from finstat_kit.mirror.storage.versions import (
+    MISSING,
+    OWNED,
+    REPORTS_OF,
+    ids_named,
+    is_among,
+    of_ids,
+)
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
@@ -62,6 +70,7 @@ class LocalRegister(Register):
         self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._day = day
         self._folder = Folder(self.path)
+        self._states = States(self._folder)
         self._served = Served(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
         self._session.copy = _Door(self)
@@ -325,7 +334,7 @@ class LocalRegister(Register):
             [(30030.0, 1308.0)]
         """
         if units is not None or ico is not None:
-            with self._folder.held(self._day):
+            with self._states.held(self._day):
                 return super().financials(
                     units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
                     items=items, activity=activity, dry_run=dry_run, max_requests=max_requests,
@@ -383,7 +392,7 @@ class LocalRegister(Register):
         raise NotImplementedError
 
     def _state(self) -> State:
-        return self._folder.state(self._day)
+        return self._states.on(self._day)
 
     @steady
     def _answer(self, method: str, path: str, query: str) -> Reply:

@@ -18,12 +18,13 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
-from finstat_kit.mirror.files import legible
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
-from finstat_kit.mirror.state import COLLECTIONS, CONTENTS, Folder, steady
+from finstat_kit.mirror.state import steady
+from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.folder import COLLECTIONS, CONTENTS, Folder
+from finstat_kit.mirror.storage.versions import UNREADABLE, changes_in, newest, of_ids
+from finstat_kit.mirror.storage.writer import compact
 from finstat_kit.mirror.sync import Sync, check_only
-from finstat_kit.mirror.versions import UNREADABLE, changes_in, newest, of_ids
-from finstat_kit.mirror.writer import compact
 from finstat_kit.protocol import wire
 
 HOLDINGS: Final = pl.Schema(
@@ -203,7 +204,7 @@ class Mirror(LocalRegister):
         """
         arguments.one_of("collection", collection, COLLECTIONS)
         day = None if as_of is None else arguments.day("as_of", as_of)
-        return snapshot(self._folder.state(day), collection)
+        return snapshot(self._states.on(day), collection)
 
     def as_of(self, day: str | date) -> Frozen:
         """Return the register as the last sync completed by a day left it, read-only.

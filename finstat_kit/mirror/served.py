@@ -14,9 +14,9 @@ import orjson
 import polars as pl
 
 from finstat_kit.errors import UsageError
-from finstat_kit.mirror.files import legible
 from finstat_kit.mirror.state import State
-from finstat_kit.mirror.versions import MISSING
+from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.versions import MISSING
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS, Content, First, Last, field_types, without_none

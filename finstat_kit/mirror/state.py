@@ -1,4 +1,4 @@
-"""The folder of a mirror, and what it holds as of a run.
+"""What a mirror holds as of a run.
 
 A state is loaded once per public call, and passed down.
 """
@@ -7,129 +7,46 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cached_property, wraps
-from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
 
-from finstat_kit.errors import Either, MirrorError
 from finstat_kit.frames.text import unit_names
-from finstat_kit.mirror import versions
-from finstat_kit.mirror.cells import ORDER, STORED
-from finstat_kit.mirror.checks import Checks
-from finstat_kit.mirror.files import File, Layout, LostError, legible
-from finstat_kit.mirror.runs import About, Loss, Point, Run, Runs
-from finstat_kit.mirror.versions import (
-    LISTED,
+from finstat_kit.mirror.storage import versions
+from finstat_kit.mirror.storage.files import LostError, legible
+from finstat_kit.mirror.storage.folder import LOGS, Folder, whole
+from finstat_kit.mirror.storage.runs import Point, Run
+from finstat_kit.mirror.storage.versions import (
     RECORD,
     ROW,
-    UNCHANGED,
     has_content,
     of_ids,
     schema_of,
     without,
 )
-from finstat_kit.protocol import forms, wire
+from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form
-from finstat_kit.transport import forks
 
-COLLECTIONS: Final = tuple(wire.LISTS)
-CONTENTS: Final = tuple(name for name in COLLECTIONS if name != "units")
-CODELISTS: Final = pl.Schema(
-    {
-        "version": pl.Int64(), "name": pl.String(), "code": pl.String(), "name_sk": pl.String(),
-        "name_en": pl.String(), "parent_code": pl.String(),
-    }
-)  # fmt: skip
-TEMPLATES: Final = pl.Schema(
-    {"version": pl.Int64(), "id": pl.Int64(), "seen": pl.Date(), "body": pl.String()}
-)
-LOGS: Final = {
-    **{name: Layout(schema_of(name)) for name in COLLECTIONS},
-    "cells": Layout(STORED, ORDER),
-    "codelists": Layout(CODELISTS),
-    "templates": Layout(TEMPLATES),
-}
 # What a state keeps of `versions.standing`: there may be millions of ids.
 _STANDING: Final = ("id", "listed", "known", "lacking", "unreadable")
-_VOID: Final = "void"  # of a report whose cells are lost
 
 
-class Folder:
-    """The directory of a mirror.
+class States:
+    """What a folder holds by its newest run, and held on former days; each is loaded once.
 
-    Attributes:
-        path: Absolute.
-        runs: In it.
-        checks: Of its data files.
+    Args:
+        folder: The folder.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.runs = Runs(path)
-        self.checks = Checks(path)
-        self._about: About | None = None  # before a run is written
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
         self._states: dict[date | None, State] = {}
         self._held = threading.local()
-        self._after_fork()
-        forks.renew_in_child(self)
 
-    def _after_fork(self) -> None:
-        """Take a lock of its own: in the parent another thread may have held it."""
-        self.lock = threading.RLock()
-
-    @property
-    def known(self) -> tuple[About | None, Run | None]:
-        """What the mirror is of, and its newest run, by the last look."""
-        run = self.runs.last_read
-        return (self._about if run is None else run.about), run
-
-    def look(self) -> Run | None:
-        """Return the newest run, None where no sync is complete.
-
-        Raises:
-            MirrorError: There is no mirror, or its runs are lost or damaged.
-        """
-        with self.lock:
-            run = self.runs.newest()
-            if run is None:
-                if not self.runs.exist():
-                    raise MirrorError(
-                        f"there is no mirror in {self.path}",
-                        cure=Either(
-                            "sync() creates one, or give another folder",
-                            "finstat-kit sync creates one; or give another folder",
-                        ),
-                    )
-                pending = None
-                with contextlib.suppress(MirrorError):
-                    pending = self.runs.open()
-                self._about = None if pending is None else pending.about
-                if self._about is None or (pending and pending.after):
-                    raise MirrorError(
-                        f"the runs of the mirror at {self.path} are lost; the next sync() restores "
-                        "the newest one from the data files"
-                    )
-            return run
-
-    def complete(self) -> Run:
-        """Return the newest run.
-
-        Raises:
-            MirrorError: There is none.
-        """
-        run = self.look()
-        if run is None:
-            raise MirrorError(
-                f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
-                "for the whole; sync() resumes where the last one ended"
-            )
-        return run
-
-    def state(self, day: date | None = None) -> State:
+    def on(self, day: date | None = None) -> State:
         """Return what the mirror holds by its newest run, or held on a day.
 
         Raises:
@@ -139,35 +56,22 @@ class Folder:
         held: State | None = getattr(self._held, "state", None)
         if held is not None:
             return held
-        with self.lock:
-            run = self.complete()
+        with self._folder.lock:
+            run = self._folder.complete()
             state = self._states.get(day)
             if state is None or state.run is not run:
-                state = self._states[day] = State(self, run, run.by(day))
+                state = self._states[day] = State(self._folder, run, run.by(day))
             return state
 
     @contextlib.contextmanager
     def held(self, day: date | None = None) -> Iterator[State]:
         """Give the same state to all that this thread reads within the block."""
         outer = getattr(self._held, "state", None)
-        self._held.state = state = self.state(day)
+        self._held.state = state = self.on(day)
         try:
             yield state
         finally:
             self._held.state = outer
-
-    def scan(self, log: str, files: Sequence[File], lost: Sequence[Loss]) -> pl.LazyFrame:
-        """Return the rows of some files of a log that stand for themselves.
-
-        Args:
-            log: Its name.
-            files: Of it.
-            lost: What was lost of the mirror.
-
-        Raises:
-            MirrorError: A file is lost or damaged.
-        """
-        return whole(log, LOGS[log].scan(self.checks.paths(files)), lost)
 
 
 class State:
@@ -187,8 +91,7 @@ class State:
         self.point = point
         self._folder = folder
         self._listing = run  # a later one, once a merge has replaced files of this one
-        self._standing: dict[str, pl.DataFrame] = {}
-        self._outdated: dict[str, tuple[Run, pl.DataFrame]] = {}
+        self._looks: dict[str, tuple[Run, pl.DataFrame, pl.DataFrame]] = {}
         self._forms: dict[int, Form | None] = {}
         self._names: pl.DataFrame | None = None
 
@@ -227,11 +130,7 @@ class State:
 
         See `versions.standing`.
         """
-        if name not in self._standing:
-            with legible(self.path):
-                stands = versions.standing(self.scan(name), self.point.base.get(name, 0))
-            self._standing[name] = stands.select(_STANDING)
-        return self._standing[name]
+        return self._looked(name)[1]
 
     def listed(self, name: str) -> pl.Series:
         """Return the ids that a list of the register names, ascending."""
@@ -252,7 +151,7 @@ class State:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
-        paths, outdated = self._newest(name)
+        paths, _, outdated = self._looked(name)
         shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest", "same_as")]
         with_content = self._scanned(name, paths, ROW).filter(has_content())
         return without(with_content, outdated, [ROW]).select(shown)
@@ -263,8 +162,7 @@ class State:
         rows = self._scanned(name, self._paths(name, near)).filter(of_ids("id", ids))
         with legible(self.path):
             own = rows.collect().with_row_index(ROW)
-            old = versions.outdated(own, missing=name == "units")
-            stands = versions.standing(own.lazy(), self.point.base.get(name, 0))
+            stands, old = self._look(name, own.lazy())
         newest = own.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
         return newest.sort("id"), stands
 
@@ -278,8 +176,7 @@ class State:
         A report that a list has named since it was fetched is left out, and one that no list names
         any longer.
         """
-        stands = self.standing("reports")
-        _, outdated = self._newest("reports")
+        _, stands, outdated = self._looked("reports")
         old = outdated.select("version", report_id="id")
         former = stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
         cells = without(self.cells(), old, ["report_id", "version"])
@@ -359,19 +256,22 @@ class State:
             rows = rows.filter(pl.col("version") <= self._upto(name))
         return whole(name, rows, self._listing.lost)
 
-    def _newest(self, name: str) -> tuple[list[str], pl.DataFrame]:
-        """Return the files of a log, and which of their rows with content are not the newest."""
+    def _looked(self, name: str) -> tuple[list[str], pl.DataFrame, pl.DataFrame]:
+        """Return the files of a log, `_STANDING` of its ids, and its outdated rows."""
         paths = self._paths(name)
-        if name not in self._outdated or self._outdated[name][0] is not self._listing:
+        if name not in self._looks or self._looks[name][0] is not self._listing:
             with legible(self.path):
-                rows = self._scanned(name, paths, ROW).filter(pl.col("kind") != LISTED)
-                keys = rows.select(ROW, "id", "version", "kind", "same_as")
-                outdated = pl.concat(
-                    versions.outdated(some.collect(), missing=name == "units")
-                    for some in versions.pieces(keys)
-                )
-            self._outdated[name] = self._listing, outdated
-        return paths, self._outdated[name][1]
+                stands, outdated = self._look(name, self._scanned(name, paths, ROW))
+            self._looks[name] = self._listing, stands.select(_STANDING), outdated
+        return paths, *self._looks[name][1:]
+
+    def _look(self, name: str, rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return what rows of a log say of each id, and which of them are outdated."""
+        keys = versions.keys_of(rows)
+        return (
+            versions.standing(keys, self.point.base.get(name, 0)),
+            versions.outdated(keys, missing=name == "units"),
+        )
 
 
 _Read = TypeVar("_Read", bound=Callable[..., Any])
@@ -391,23 +291,6 @@ def steady(method: _Read) -> _Read:
                     raise
 
     return cast("_Read", read)
-
-
-def whole(log: str, rows: pl.LazyFrame, lost: Sequence[Loss]) -> pl.LazyFrame:
-    """Return rows of a log without those whose content was in a file that is lost.
-
-    A report whose cells are lost has the kind `_VOID`.
-    """
-    if log == "reports":
-        gaps = [pl.col("version").is_between(o.first, o.last) for o in lost if o.log == "cells"]
-        if gaps:  # a filter on the kind else reaches the files
-            is_void = pl.any_horizontal(gaps) & (pl.col("kind") == RECORD)
-            rows = rows.with_columns(kind=pl.when(is_void).then(pl.lit(_VOID)).otherwise("kind"))
-    if log not in COLLECTIONS or not any(o.log in (log, "cells") for o in lost):
-        return rows
-    contents = rows.filter(kind=RECORD).select("id", same_as="version")
-    unchanged = rows.filter(kind=UNCHANGED).join(contents, on=["id", "same_as"], how="anti")
-    return rows.join(unchanged.select("id", "version"), on=["id", "version"], how="anti")
 
 
 def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:

@@ -39,18 +39,12 @@ from finstat_kit.mirror.fetch import (
     commit_answers,
     readable_in,
 )
-from finstat_kit.mirror.files import File, UnreadableError, legible
-from finstat_kit.mirror.restored import Restored, restored
-from finstat_kit.mirror.runs import About, Loss, Open, Run
-from finstat_kit.mirror.state import (
-    CODELISTS,
-    COLLECTIONS,
-    CONTENTS,
-    Folder,
-    codelists_in,
-    lacking_of,
-)
-from finstat_kit.mirror.versions import (
+from finstat_kit.mirror.state import codelists_in, lacking_of
+from finstat_kit.mirror.storage.files import File, UnreadableError, legible
+from finstat_kit.mirror.storage.folder import CODELISTS, COLLECTIONS, CONTENTS, Folder
+from finstat_kit.mirror.storage.restored import Restored, restored
+from finstat_kit.mirror.storage.runs import About, Loss, Open, Run
+from finstat_kit.mirror.storage.versions import (
     LISTED,
     MISSING,
     NAMED,
@@ -60,7 +54,7 @@ from finstat_kit.mirror.versions import (
     is_among,
     places_in,
 )
-from finstat_kit.mirror.writer import Writer
+from finstat_kit.mirror.storage.writer import Writer
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS

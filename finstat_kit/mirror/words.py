@@ -9,7 +9,7 @@ from typing import Final
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
 from finstat_kit.errors import Either, UsageError
-from finstat_kit.mirror.runs import About, Point
+from finstat_kit.mirror.storage.runs import About, Point
 
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {

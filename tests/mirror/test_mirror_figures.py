@@ -21,7 +21,7 @@ from finstat_kit.frames.financials.assemble import with_own_items
 from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.mirror.figures import Records
 from finstat_kit.mirror.state import State
-from finstat_kit.mirror.versions import LENGTHS
+from finstat_kit.mirror.storage.versions import LENGTHS
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply

@@ -17,7 +17,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.runs import FORMAT
+from finstat_kit.mirror.storage.runs import FORMAT
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
 from tests.conftest import Told

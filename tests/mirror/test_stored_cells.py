@@ -13,8 +13,8 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import CELLS, layout_of
-from finstat_kit.mirror.cells import ORDER, STORED, described, joined, split
-from finstat_kit.mirror.files import Layout
+from finstat_kit.mirror.storage.cells import ORDER, STORED, described, joined, split
+from finstat_kit.mirror.storage.files import Layout
 from finstat_kit.protocol.forms import shipped
 from tests.support.examples import examples
 from tests.support.filings import drawn, frame, report

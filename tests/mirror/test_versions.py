@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from finstat_kit.mirror import versions
-from finstat_kit.mirror.versions import (
+from finstat_kit.mirror.storage import versions
+from finstat_kit.mirror.storage.versions import (
     LISTED,
     MISSING,
     RECORD,
@@ -46,8 +46,10 @@ def test_what_is_fetched_is_compared_with_the_newest_answer(
     rows: list[Row], digest: int | None, same_as: int | None
 ) -> None:
     """With the digest of the row whose content it stands for."""
-    stands = versions.standing(log_of((LISTED, None), *rows), 0, contents=True)
-    assert stands.select("digest", "same_as").rows() == [(digest, same_as)]
+    found = versions.contents(log_of((LISTED, None), *rows))
+    assert found.select("digest", "same_as").rows() == (
+        [] if digest is None else [(digest, same_as)]
+    )
 
 
 def test_an_unchanged_record_is_the_row_that_it_names() -> None:
@@ -56,7 +58,7 @@ def test_an_unchanged_record_is_the_row_that_it_names() -> None:
 
     def chosen(many: int) -> list[int]:
         keys = log_of(*rows[:many]).collect().with_row_index(ROW)
-        old = versions.outdated(keys, missing=False)
+        old = versions.outdated(versions.keys_of(keys.lazy()), missing=False)
         return keys.filter(~pl.col(ROW).is_in(old[ROW].implode()), kind=RECORD)["version"].to_list()
 
     assert [chosen(many) for many in (1, 2, 3, 4, 5)] == [[1], [2], [2], [4], [4]]
@@ -71,13 +73,13 @@ def test_an_unchanged_record_is_the_row_that_it_names() -> None:
         ([(LISTED, None), (RECORD, A), (RECORD, B), (LISTED, None)], 4, True),
         ([(LISTED, None), (RECORD, A), (RECORD, B), (RECORD, B), (LISTED, None)], 5, True),
         ([(LISTED, None), (RECORD, A), (MISSING, None)], 4, False),
-        ([(RECORD, A), (RECORD, A), (UNCHANGED, 2)], None, False),  # units are in no list
+        ([(RECORD, A), (RECORD, A), (UNCHANGED, 2)], 0, False),  # units are in no list
     ],
 )
 def test_a_full_run_names_what_was_listed_before_it(
     rows: list[Row], named: int | None, lacks: bool
 ) -> None:
     """By its base: what was not answered since is lacking, without a row of its own."""
-    stands = versions.standing(log_of(*rows), 3)
+    stands = versions.standing(versions.keys_of(log_of(*rows)), 3)
     assert stands["named"].to_list() == [named]
     assert stands["lacking"].item() is lacks

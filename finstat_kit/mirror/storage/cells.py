@@ -15,7 +15,7 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import Ints, reasons_by_record, values_of
-from finstat_kit.mirror.versions import LENGTHS, TEXTS, digests
+from finstat_kit.mirror.storage.versions import LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form, FormOf
 

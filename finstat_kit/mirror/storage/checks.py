@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.files import (
+from finstat_kit.mirror.storage.files import (
     CURE,
     File,
     LostError,

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import polars as pl
 
 from finstat_kit.errors import warn
-from finstat_kit.mirror.files import BROKEN, File, legible
-from finstat_kit.mirror.runs import FORMAT, Loss, Open, Run, Runs
-from finstat_kit.mirror.state import COLLECTIONS, LOGS
-from finstat_kit.mirror.versions import RECORD
+from finstat_kit.mirror.storage.files import BROKEN, File, legible
+from finstat_kit.mirror.storage.folder import COLLECTIONS, LOGS
+from finstat_kit.mirror.storage.runs import FORMAT, Loss, Open, Run, Runs
+from finstat_kit.mirror.storage.versions import RECORD
 
 
 class Restored(NamedTuple):

@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from finstat_kit.errors import MirrorError, UsageError, warn
-from finstat_kit.mirror.files import (
+from finstat_kit.mirror.storage.files import (
     DATA,
     File,
     Stamp,

@@ -8,7 +8,7 @@ read never hides the one before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from hashlib import blake2b
 from typing import Final
@@ -26,6 +26,8 @@ RECORD: Final = "record"
 UNCHANGED: Final = "unchanged"  # a record whose content an earlier row has
 UNREADABLE: Final = "unreadable"
 MISSING: Final = "missing"  # the register's list names the id no longer
+VOID: Final = "void"  # of a report whose cells are lost; in no file
+_KIND: Final = pl.Enum([LISTED, NAMED, RECORD, UNCHANGED, UNREADABLE, MISSING, VOID])
 # What a log says beside the content of a record.
 META: Final = pl.Schema(
     {
@@ -55,7 +57,7 @@ REPORTS_OF: Final = "idUctovnychVykazov"
 _FEW: Final = 200  # ids that are compared one by one
 _PIECE: Final = 262_144  # ids with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
-_KEYS: Final = ("id", "version", "kind", "digest", "same_as")
+_KEYS: Final = ("id", "version", "same_as")
 ROW: Final = "row of the log"
 
 Ints = NDArray[np.int64]
@@ -106,72 +108,62 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def standing(log: pl.LazyFrame, base: int, *, contents: bool = False) -> pl.DataFrame:
+def keys_of(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return the keys of rows of a log, by ascending id and version, and `ROW` if it has that."""
+    names = [ROW] if ROW in log.collect_schema() else []
+    keys = log.select(*names, *_KEYS, pl.col("kind").cast(_KIND)).collect(engine="streaming")
+    # Far faster than polars sorts by two columns.
+    return keys[np.lexsort((keys["version"].to_numpy(), keys["id"].to_numpy()))]
+
+
+def standing(keys: pl.DataFrame, base: int) -> pl.DataFrame:
     """Return what a log says of each id that it names, by ascending id.
 
     Args:
-        log: All rows that count.
+        keys: Of all rows that count; see `keys_of`.
         base: The last version before the last full run, 0 without any. Its being begun names anew
             what lists named until then.
-        contents: Whether the contents of records are looked at too.
 
     Returns:
-        ``id``; ``named`` (Int64: the newest version of a list or record that names it),
-        ``answered`` (Int64: the newest version that answers it, null without any), ``readable``
+        ``id``; ``named`` (Int64: the newest version of a list or record that names it, 0 without
+        any), ``answered`` (Int64: the newest version that answers it, 0 without any), ``readable``
         (Boolean: whether that is a record), ``known`` (Boolean: whether any is), ``listed``
         (Boolean: False once it is missing), ``lacking`` (Boolean: whether its record has to be
-        fetched) and ``unreadable`` (Boolean: whether its newest answer is no record). With
-        *contents* ``digest`` (Int64: of the content or problem that the newest row stands for, null
-        where no row has it) and ``same_as`` (Int64: the version of that row).
+        fetched) and ``unreadable`` (Boolean: whether its newest answer is no record).
     """
-    stands = pl.concat(
-        _standing(rows, base).join(_contents(rows), on="id", how="left", maintain_order="left")
-        if contents
-        else _standing(rows, base)
-        for rows in pieces(log)
-    )
-    current = (pl.col("answered") >= pl.col("named").fill_null(0)).fill_null(value=False)
-    is_record = pl.col("readable").fill_null(value=False)
-    return stands.with_columns(
-        lacking=pl.col("listed") & ~(current & is_record), unreadable=current & ~is_record
-    )
+    starts = _starts(keys)
+    versions, kind = keys["version"].to_numpy(), pl.col("kind")
 
+    def has(*kinds: str) -> NDArray[np.bool_]:
+        return keys.select(kind.is_in(kinds)).to_series().to_numpy()
 
-def pieces(log: pl.LazyFrame) -> Iterator[pl.LazyFrame]:
-    """Yield the rows of ids that follow each other, few enough to be in memory at once."""
-    ids = log.select("id").collect(engine="streaming")["id"].unique().sort()
-    if ids.is_empty():
-        yield log
-    for start in range(0, len(ids), _PIECE):
-        some = ids[start : start + _PIECE]
-        yield log.filter(pl.col("id").is_between(some[0], some[-1]))
+    def newest_of(rows: NDArray[np.bool_]) -> Ints:
+        return np.maximum.reduceat(np.where(rows, versions, 0), starts)
 
-
-def _standing(log: pl.LazyFrame, base: int) -> pl.DataFrame:
-    kind, version = pl.col("kind"), pl.col("version")
-    readable = kind.is_in([RECORD, UNCHANGED])
-    # Each with what it says in its last bit: the greatest is the newest, and many are fast.
-    return (
-        log.select(
-            "id",
-            named=pl.when(kind.is_in([LISTED, NAMED])).then(version.clip(base + 1)),
-            answer=pl.when(readable | (kind == UNREADABLE)).then(2 * version + readable),
-            known=readable,
-            last=2 * version + (kind != MISSING),
-        )
-        .group_by("id")
-        .agg(pl.all().max())
-        .select(
-            "id", "named", "known", answered=pl.col("answer") // 2,
-            readable=pl.col("answer") % 2 == 1, listed=pl.col("last") % 2 == 1,
-        )
-        .sort("id")
-        .collect(engine="streaming")
+    lists, records = newest_of(has(LISTED, NAMED)), newest_of(has(RECORD, UNCHANGED))
+    answered = np.maximum(records, newest_of(has(UNREADABLE)))
+    named = np.where(lists > 0, np.maximum(lists, base + 1), 0)
+    readable = (records == answered) & (answered > 0)
+    current = (answered >= named) & (answered > 0)
+    listed = ~has(MISSING)[_ends(keys)]
+    return pl.DataFrame(
+        {
+            "id": keys["id"].gather(starts), "named": named, "answered": answered,
+            "readable": readable, "known": records > 0, "listed": listed,
+            "lacking": listed & ~(current & readable), "unreadable": current & ~readable,
+        }
     )  # fmt: skip
 
 
-def _contents(log: pl.LazyFrame) -> pl.DataFrame:
-    rows = log.filter(pl.col("kind") != LISTED).select(_KEYS).collect()
+def contents(log: pl.LazyFrame) -> pl.DataFrame:
+    """Return what the newest row of each id stands for, by ascending id.
+
+    Returns:
+        ``id``, ``digest`` (Int64: of the content or problem, null where no row has it) and
+        ``same_as`` (Int64: the version of that row); ids without a record, and without a reason why
+        it could not be read, are left out.
+    """
+    rows = log.filter(pl.col("kind") != LISTED).select(*_KEYS, "kind", "digest").collect()
     last = newest(rows).filter(pl.col("kind").is_in([RECORD, UNCHANGED, UNREADABLE]))
     last = last.select("id", same_as=pl.coalesce("same_as", "version"))
     digests = rows.select("id", "digest", same_as="version")
@@ -187,38 +179,34 @@ def outdated(keys: pl.DataFrame, *, missing: bool) -> pl.DataFrame:
     """Return which rows with content are not the newest of their id.
 
     Args:
-        keys: ``id``, ``version``, ``kind`` and ``same_as`` of the rows of a log that count, and
-            `ROW`, their numbers; rows of lists may be left out.
+        keys: Of the rows that count, with `ROW`; see `keys_of`.
         missing: Whether a row that says that an id is missing is a version too.
 
     Returns:
         `ROW`, ``id`` and ``version`` of rows.
     """
-    ids, versions = keys["id"].to_numpy(), keys["version"].to_numpy()
     counted = keys["kind"].is_in([RECORD, UNCHANGED, *([MISSING] if missing else [])])
-    candidates = np.flatnonzero(counted.to_numpy())
-    newest_rows = candidates[_last_of_each(ids[candidates], versions[candidates])]
-    is_unchanged = (keys["kind"] == UNCHANGED).to_numpy()[newest_rows]
-    is_newest = np.zeros(len(keys), dtype=np.bool_)
-    is_newest[newest_rows[~is_unchanged]] = True
-    if is_unchanged.any():
-        # The content of an unchanged record stands in another row.
-        contents = keys.select("id", "version", at=pl.int_range(pl.len())).filter(
-            keys["kind"] == RECORD
-        )
-        wanted = keys[newest_rows[is_unchanged]].select("id", version="same_as")
-        is_newest[contents.join(wanted, on=["id", "version"])["at"].to_numpy()] = True
-    return keys.select(ROW, "id", "version").filter(
-        keys.select(has_content()).to_series() & ~pl.Series(is_newest)
-    )
+    candidates = keys.filter(counted)
+    newest_rows = candidates[_ends(candidates)]
+    is_unchanged = newest_rows["kind"] == UNCHANGED
+    # The content of an unchanged record stands in another row.
+    same = newest_rows.filter(is_unchanged).select("id", version="same_as")
+    current = pl.concat([newest_rows.filter(~is_unchanged).select("id", "version"), same])
+    with_content = keys.filter(has_content()).select(ROW, "id", "version")
+    if same.is_empty() and with_content.height == current.height:
+        return with_content.clear()
+    return with_content.join(current, on=["id", "version"], how="anti")
 
 
-def _last_of_each(ids: Ints, versions: Ints) -> Ints:
-    """Return the places of the greatest version of each id."""
-    order = np.lexsort((versions, ids))
-    last = np.ones(len(order), dtype=np.bool_)
-    last[:-1] = ids[order[1:]] != ids[order[:-1]]
-    return order[last]
+def _starts(keys: pl.DataFrame) -> Ints:
+    """Return the places of the first row of each id."""
+    ids = keys["id"].to_numpy()
+    return np.flatnonzero(np.append(True, ids[1:] != ids[:-1])[: len(ids)])
+
+
+def _ends(keys: pl.DataFrame) -> Ints:
+    """Return the places of the last row of each id."""
+    return np.append(_starts(keys)[1:], keys.height)[: keys.height] - 1
 
 
 def newest(rows: pl.DataFrame) -> pl.DataFrame:

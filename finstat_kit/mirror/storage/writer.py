@@ -12,8 +12,8 @@ from typing import Final
 import polars as pl
 from msgspec.structs import replace
 
-from finstat_kit.mirror import versions
-from finstat_kit.mirror.files import (
+from finstat_kit.mirror.storage import versions
+from finstat_kit.mirror.storage.files import (
     MANY_FILES,
     File,
     data_names,
@@ -23,9 +23,9 @@ from finstat_kit.mirror.files import (
     small_ones,
     swept,
 )
-from finstat_kit.mirror.runs import FORMAT, About, Loss, Open, Origin, Point, Run, Walk
-from finstat_kit.mirror.state import LOGS, Folder
-from finstat_kit.mirror.versions import rows_of
+from finstat_kit.mirror.storage.folder import LOGS, Folder
+from finstat_kit.mirror.storage.runs import FORMAT, About, Loss, Open, Origin, Point, Run, Walk
+from finstat_kit.mirror.storage.versions import rows_of
 from finstat_kit.protocol import wire
 
 _KEEP_HOURS: Final = 24.0
@@ -168,7 +168,7 @@ class Writer:
         Returns:
             Ids by the first day of the changes that such lists name.
         """
-        answered = pl.max_horizontal(pl.col("named", "answered").fill_null(0))
+        answered = pl.max_horizontal("named", "answered")
         since = pl.lit(None, pl.Date)
         for loss in self.losses(name):
             if not loss.name:  # the walks are lost too
@@ -202,11 +202,14 @@ class Writer:
         self.append({name: rows_of(name, ids, kind, self.next(name), self.today)})
 
     def standing(self, name: str) -> pl.DataFrame:
-        """Return what the log of a collection says of each id, with the digests of contents."""
+        """Return `versions.standing` of a collection, with `versions.contents` beside it."""
         key = self._versions[name], self._base.get(name, 0)
         if name not in self._stands or self._stands[name][0] != key:
             with legible(self._folder.path):
-                stands = versions.standing(self.scan(name), key[1], contents=True)
+                log = self.scan(name)
+                stands = versions.standing(versions.keys_of(log), key[1]).join(
+                    versions.contents(log), on="id", how="left", maintain_order="left"
+                )
             self._stands[name] = key, stands
         return self._stands[name][1]
 
