@@ -947,7 +947,7 @@ MUTATIONS = [
     ),
     Mutation(
         "reports whose cells are lost are lost",
-        "state.py:whole",
+        "folder.py:whole",
         "if gaps:",
         "if False:",
         "test_a_lost_file_is_made_good_by_the_next_sync",
