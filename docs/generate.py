@@ -25,6 +25,7 @@ PARTS: Final = {
     "__main__": "python -m finstat_kit",
     "cli": "the command",
     "widgets": "the pickers",
+    "mcp": "tools for assistants",
     "charts": "one file per chart",
     "health": "the health check",
     "mirror": "the copy on disk",

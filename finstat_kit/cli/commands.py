@@ -79,6 +79,31 @@ def serve(port: int, host: str, units: int, strict: bool) -> None:
 
 
 @cli.command()
+@click.option("--http", type=click.IntRange(1, 65_535), metavar="PORT", help="Instead of stdio.")
+@options.lang
+@options.register
+def mcp(http: int | None, lang: Lang | None, chosen: options.Chosen) -> None:
+    """Serve the register to an assistant, by the Model Context Protocol.
+
+    On standard input and output, or at http://127.0.0.1:PORT/mcp.
+    """
+    reg = chosen()
+    try:
+        from finstat_kit.mcp.server import server
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"this needs {error.name}", cure="pip install 'finstat-kit[mcp]'"
+        ) from error
+
+    made = server(reg, reg._language(lang))
+    with contextlib.suppress(KeyboardInterrupt):
+        if http is None:
+            made.run()
+        else:
+            made.run("streamable-http", port=http)
+
+
+@cli.command()
 @options.register
 @options.output
 def doctor(chosen: options.Chosen, output: Output) -> None:
