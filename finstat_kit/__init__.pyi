@@ -6,6 +6,7 @@ from .charts.plot_history import plot_history as plot_history
 from .charts.plot_last_changes import plot_last_changes as plot_last_changes
 from .charts.plot_map import plot_map as plot_map
 from .charts.plot_spread import plot_spread as plot_spread
+from .charts.unit_page import unit_page as unit_page
 from .client.current import (
     annual_reports as annual_reports,
     as_filed as as_filed,

@@ -50,6 +50,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "plot_last_changes": {"units": units},
         "plot_spread": {"frame": fk.ratios(money), "value": "roa"},
         "plot_history": {"frame": history, "value": "sales"},
+        "unit_page": {"unit": int(history["unit_id"][0])},
         "filings": {"units": units.head(2), "year": 2015},
         "financials": {"units": units.head(2), "year": 2015},
         "statement_history": {"unit": int(units["id"][3])},

@@ -369,7 +369,7 @@ class Register(Checked):
     def cite(self, *, lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
 
-        No other output of this package contains the time. For a sample the line states that the
+        Only pages written by `to_html` have the time too. For a sample the line states that the
         data are invented.
 
         Args:
@@ -950,9 +950,11 @@ class Register(Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        return methods.reports.as_printed(
+        filed = methods.reports.as_printed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
+        filed.source = self._citation(filed.lang)
+        return filed
 
     def download(
         self,
@@ -1279,10 +1281,12 @@ class Register(Checked):
             >>> shown.filings.select("year", "template", "report_id").row(0)
             (2017, 699, 4750175)
         """
-        return methods.financials.statement_history(
+        history = methods.financials.statement_history(
             self._session, unit, years, table, blanks=blanks, lang=self._language(lang),
             source=self._source_name(self._language(lang)),
         )  # fmt: skip
+        history.source = self._citation(history.lang)
+        return history
 
     def _source_name(self, lang: Lang) -> str:
         """Name the source of the data, for titles, panels and citations.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -31,6 +32,12 @@ _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
 _UNFOLDED: Final = 100
+_SCROLLED: Final = 60  # rows, beyond which a table scrolls
+_PAGE: Final = (
+    "body{font-family:system-ui,sans-serif;margin:2em auto;padding:0 1em;max-width:70em;color:#111;"
+    "background:#fff}summary{list-style:none}svg{max-width:100%;height:auto;break-inside:avoid}footer{margin-top:2em;font-size:11px;color:#444}"
+    "@page{size:A4;margin:14mm}@media print{body{margin:0;padding:0}}"
+)
 _WORDS: Final = Words("filed")
 _KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
@@ -68,6 +75,8 @@ class Filed:
         parts: The tables.
         notes: Units of the numbers, attachments, the reason if there are no numbers.
         lang: Language of captions and numbers.
+        source: The register and its day, as it is cited.
+        picture: A chart below the tables, as SVG; not in the text.
     """
 
     heading: str
@@ -75,12 +84,41 @@ class Filed:
     parts: list[Part]
     notes: list[str]
     lang: Lang
+    source: str = field(default="", kw_only=True)
+    picture: str = field(default="", kw_only=True)
 
     def __repr__(self) -> str:
         return as_text(self)
 
     def _repr_html_(self) -> str:
         return as_html(self)
+
+    def to_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write a page for a browser: one file, complete, with the source at its foot.
+
+        All rows are open, and it is printable, also to a PDF.
+
+        Args:
+            path: The file, such as ``"statement.html"``.
+
+        Returns:
+            The path written.
+
+        Raises:
+            UsageError: The path cannot be a file.
+            RegisterError: The disk is full. An existing file stays unchanged.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
+            ...     fk.statement_history(365).to_html(f"{folder}/history.html").name
+            'history.html'
+        """
+        from finstat_kit.frames.files.write import put  # which knows histories
+
+        target = arguments.path("path", path, "statement.html")
+        put(as_page(self).encode(), target)
+        return target
 
 
 def as_filed(
@@ -361,14 +399,29 @@ def _aligned(words: Sequence[str], widths: Sequence[int]) -> str:
     return _GAP.join(f"{word:>{width}}" for word, width in zip(words, widths, strict=True))
 
 
-def as_html(filed: Filed) -> str:
-    """Return a report as HTML in the colours of the page."""
+def as_page(filed: Filed) -> str:
+    """Return a report as a page of its own."""
+    return (
+        f'<!DOCTYPE html>\n<html lang="{filed.lang}"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(filed.heading)}</title><style>{_PAGE}</style></head>"
+        f"<body>{as_html(filed, whole=True)}<footer>{escape(filed.source)}</footer></body></html>\n"
+    )
+
+
+def as_html(filed: Filed, *, whole: bool = False) -> str:
+    """Return a report as HTML in the colours of the page.
+
+    Args:
+        filed: The report.
+        whole: Whether all rows are shown, with no box to scroll in and nothing folded.
+    """
     head = f'<div style="font-size:1.25em;font-weight:bold">{escape(filed.heading)}</div>'
     page = "".join(f"<dt>{escape(name)}</dt><dd>{escape(v)}</dd>" for name, v in filed.title)
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in filed.notes)
-    long = sum(len(part.lines) for part in filed.parts) > _UNFOLDED
+    long = not whole and sum(len(part.lines) for part in filed.parts) > _UNFOLDED
     tables = "".join(
-        _table(part, filed.lang, folded=long and place > 0)
+        _table(part, filed.lang, folded=long and place > 0, whole=whole)
         for place, part in enumerate(filed.parts)
     )
     title = f"<dl>{page}</dl>" if page else ""
@@ -377,7 +430,7 @@ def as_html(filed: Filed) -> str:
     return (
         f"<style>{_style()}</style>"
         f'<section class="fk-filed" lang="{filed.lang}" style="max-width:{width}em">'
-        f"{head}{title}{tables}{notes}</section>"
+        f"{head}{title}{tables}{filed.picture}{notes}</section>"
     )
 
 
@@ -387,7 +440,7 @@ def _style() -> str:
     return re.sub(r"/\*.*?\*/|\n *", "", css, flags=re.DOTALL)
 
 
-def _table(part: Part, lang: Lang, *, folded: bool) -> str:
+def _table(part: Part, lang: Lang, *, folded: bool, whole: bool) -> str:
     groups = _groups([period for period, _ in part.heads])
     lines = [
         "".join(
@@ -402,12 +455,17 @@ def _table(part: Part, lang: Lang, *, folded: bool) -> str:
     body = "".join(_html_row(line) for line in part.lines)
     rows = number_format.with_noun(len(part.lines), "rows", lang)
     name = escape(part.name)
+    box, below = "b", ""
+    if not whole and (more := len(part.lines) - _SCROLLED) > 0:
+        box = "b l"
+        rest = _WORDS[lang]["more"].format(rows=number_format.with_noun(more, "rows", lang))
+        below = f'<div class="e"><small>{rest}</small></div>'
     return (
         f"<details{'' if folded else ' open'}>"
         f"<summary>{_html_caption(part.name, marked=part.marked)} <small>({rows})</small>"
-        f'</summary><div class="b" tabindex="0" role="region" aria-label="{name}">'
+        f'</summary><div class="{box}" tabindex="0" role="region" aria-label="{name}">'
         f'<table aria-label="{name}"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-        "</details>"
+        f"{below}</details>"
     )
 
 

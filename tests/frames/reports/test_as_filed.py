@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date
+from pathlib import Path
 
 import orjson
 import polars as pl
@@ -181,6 +182,32 @@ def test_html() -> None:
     assert page.count("<table ") == page.count("</table>") == 3
     assert '<th scope="colgroup" colspan="3">current period</th>' in page
     assert len(re.findall("<tr", page)) == 206 + 2 + 1 + 1
+
+
+def test_a_table_of_sixty_rows_has_no_fold() -> None:
+    """A longer one scrolls, and how many rows follow stands below it."""
+    one = frame(report(7, 699, [["5"] * many for many in sizes(699)]))
+    page = fk.as_filed(one, lang="en")._repr_html_()
+
+    assert re.findall("<small>([0-9]+ rows?) more below", page) == ["18 rows", "7 rows", "1 row"]
+    assert "more below" not in fk.as_filed(micro(), lang="en")._repr_html_()
+
+
+def test_a_page_is_complete(tmp_path: Path) -> None:
+    """One file with all rows open, nothing requested elsewhere, the source at its foot."""
+    with fk.using(fk.sample(50)):
+        one = frame(report(7, 699, [["5"] * many for many in sizes(699)]))
+        path = fk.as_filed(one, lang="en").to_html(tmp_path / "statement.html")
+        cited = fk.cite(lang="en")
+    page = path.read_text(encoding="utf-8")
+
+    assert page.count("<tr") == 206 + 2 + 1 + 1
+    assert re.findall("<details(.*?)>", page) == [" open"] * 3
+    assert "more below" not in page
+    assert not re.search(r"(src|href)=|url\(|@import", page)
+    assert page.endswith(f"<footer>{cited}</footer></body></html>\n")
+    with pytest.raises(fk.UsageError, match="path="):
+        fk.as_filed(one, lang="en").to_html("")
 
 
 def test_a_long_form_is_folded_by_table() -> None:

@@ -1,0 +1,184 @@
+"""A unit on one page: who it is, three years, its peers, a chart."""
+
+from __future__ import annotations
+
+import io
+from typing import Any, Final
+
+import polars as pl
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
+from finstat_kit.charts.plot_history import plot_history
+from finstat_kit.charts.values import figures
+from finstat_kit.client import current
+from finstat_kit.client.collections.collection import one_unit
+from finstat_kit.client.register import Register
+from finstat_kit.frames.financials import ratios
+from finstat_kit.frames.findings.peers import peers as compared
+from finstat_kit.frames.places import groups
+from finstat_kit.frames.reports.cells import REASON_TEXTS
+from finstat_kit.frames.reports.filed import Filed, Line, Part, amount
+from finstat_kit.frames.text import numbers
+from finstat_kit.frames.text.catalogue import Words
+
+_AMOUNTS: Final[tuple[str, ...]] = (
+    "sales", "revenue_total", "receipts_total", "operating_result", "net_profit", "cash_result",
+    "total_assets", "equity", "liabilities",
+)  # fmt: skip
+_RATIOS: Final[tuple[str, ...]] = ("equity_ratio", "current_ratio", "roe", "net_margin")
+_DRAWN: Final = 3  # amounts in the chart
+_CODES: Final = ("sidlo", "pravnaForma", "skNace", "velkostOrganizacie")
+_WORDS: Final = Words("unit_page")
+
+
+@arguments.checked_call
+def unit_page(
+    unit: int | pl.DataFrame | pl.LazyFrame,
+    *,
+    years: int = 3,
+    peers: pl.DataFrame | pl.LazyFrame | None = None,
+    lang: Lang | None = None,
+    register: Register | str | None = None,
+) -> Filed:
+    """Show a unit on one page: its record, its figures over years, its peers, and a chart.
+
+    Of a register every filing of the unit is requested, as by `financials`.
+
+    Args:
+        unit: Its id or its record.
+        years: The newest so many with figures.
+        peers: Figures that the unit is compared with, as `financials` returns them: its own among
+            them; None leaves the comparison out.
+        lang: ``"sk"`` or ``"en"``; None is the register's.
+        register: The source: a `Register`, or what `use` takes; None is the current one.
+
+    Returns:
+        A `Filed`: text when printed, a page in Jupyter; ``to_html("unit.html")`` writes it as one
+        file. The notes name the filing and the report of each year, or the reason.
+
+    Raises:
+        UsageError: It is not one unit, or *peers* are no figures.
+        RegisterError, Interrupted: As `financials`.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> with fk.using(fk.sample()):
+        ...     page = fk.unit_page(365, lang="en")
+        >>> page.parts[0].heads
+        [('2017', ''), ('2018', ''), ('2019', '')]
+    """
+    reg = current.named(register)
+    lang = reg._language(lang)
+    words = _WORDS[lang]
+    years = arguments.whole("years", years, 1, 100)
+    if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
+        unit = reg.units.get(unit)
+    record = one_unit(arguments.collected("unit", unit), "unit")
+    money = ratios.ratios(reg.financials(record), keep=True)
+    assert isinstance(money, pl.DataFrame)
+    has_values = [name for name in money.columns if money[name].null_count() < money.height]
+    shown = [name for name in (*_AMOUNTS, *_RATIOS) if name in has_values]
+    filled = money.filter(pl.any_horizontal(pl.lit(value=False), pl.col(shown).is_not_null()))
+    newest: list[int] = filled["year"].drop_nulls().unique().sort().tail(years).to_list()
+    of_years = money.filter(pl.col("year") >= newest[0]) if newest else money.tail(years)
+    rows = of_years.to_dicts()
+    parts = [_figures(rows, shown, lang)]
+    notes = [words["euro"], *(_source(row, lang) for row in rows)]
+    if peers is not None and shown:
+        part, group = _peers(peers, int(record["id"].item()), shown, lang)
+        parts.append(part)
+        notes.append(words["group"].format(group=group))
+    drawn = [name for name in _AMOUNTS if name in shown][:_DRAWN]
+    return Filed(
+        record["nazovUJ"].item() or str(record["id"].item()),
+        _title(reg, record, lang), parts, notes, lang,
+        source=reg.cite(lang=lang),
+        picture=_picture(money, drawn, reg, lang) if drawn else "",
+    )  # fmt: skip
+
+
+def _title(reg: Register, record: pl.DataFrame, lang: Lang) -> list[tuple[str, str]]:
+    words = _WORDS[lang]
+    labelled = reg.resolve_labels(record, lang=lang, columns=list(_CODES)).row(0, named=True)
+    row = record.row(0, named=True)
+    seat = [" ".join(row[n] for n in names if row[n]) for names in (("ulica",), ("psc", "mesto"))]
+    days = {name: row[name] for name in ("datumZalozenia", "datumZrusenia")}
+    written = [None if day is None else numbers.day_text(day, lang) for day in days.values()]
+    lines = [
+        ("IČO", row["ico"]),
+        ("DIČ", row["dic"]),
+        (Words("filed")[lang]["seat"], ", ".join(part for part in seat if part)),
+        (words["place"], labelled["municipality"]),
+        (words["legal_form"], labelled["legal_form"]),
+        (words["activity"], labelled["activity"]),
+        (words["size"], labelled["size_class"]),
+        (words["founded"], written[0]),
+        (words["dissolved"], written[1]),
+    ]
+    return [(name, value) for name, value in lines if value]
+
+
+def _figures(rows: list[dict[str, Any]], shown: list[str], lang: Lang) -> Part:
+    """Return the figures, a column per year."""
+    lines = [_line(name, [row[name] for row in rows], lang) for name in shown]
+    heads = [(str(row["year"] or "–"), "") for row in rows]
+    return Part(_WORDS[lang]["figures"], marked=False, heads=heads, lines=lines)
+
+
+def _peers(
+    frame: pl.DataFrame | pl.LazyFrame, unit: int, shown: list[str], lang: Lang
+) -> tuple[Part, str]:
+    """Return what the unit has beside its peers, and who these are."""
+    words, columns = _WORDS[lang], ("own", "p25", "median", "p75")
+    found = compared(frame, unit, shown)
+    lines = [
+        _line(row["value"], [row[name] for name in columns], lang, str(row["n"]))
+        for row in found.iter_rows(named=True)
+    ]
+    heads = [("", words[name]) for name in (*columns, "n")]
+    name = words["peers"].format(year=found["year"][0])
+    group = [
+        groups.codelist(by).filter(code=code)[f"name_{lang}"].item()
+        for by, code in zip(found["by"][0], found["group"][0], strict=True)
+    ]
+    return (
+        Part(name, marked=False, heads=heads, lines=lines),
+        ", ".join(group) or words["everyone"],
+    )
+
+
+def _line(name: str, values: list[float | None], lang: Lang, *more: str) -> Line:
+    caption = figures.capitalized(figures.called(name, lang))
+    write = figures.written if name in _RATIOS else _amount
+    cells = ["" if value is None else write(name, value, lang) for value in values]
+    return Line("", "", caption, marked=False, level=0, is_sum=False, values=[*cells, *more])
+
+
+def _amount(name: str, value: float, lang: Lang) -> str:
+    return amount(value, lang, 0)
+
+
+def _source(row: dict[str, Any], lang: Lang) -> str:
+    """Return the filing of a year, or why there is none."""
+    words = _WORDS[lang]
+    if row["report_id"] is None:
+        return words["without"].format(
+            year=row["year"] or "–", reason=REASON_TEXTS[lang][row["reason"]]
+        )
+    day = "–" if row["filed"] is None else numbers.day_text(row["filed"], lang)
+    return words["filing"].format(
+        year=row["year"], statement=row["statement_id"], report=row["report_id"], day=day
+    )
+
+
+def _picture(money: pl.DataFrame, items: list[str], reg: Register, lang: Lang) -> str:
+    """Return the chart of some items as SVG."""
+    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+    plot_history(money, items, lang=lang, ax=figure.subplots(), register=reg)
+    file = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "finstat_kit"}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return "<svg" + file.getvalue().partition("<svg")[2]
