@@ -76,10 +76,7 @@ def failing(template: int, tables: list[list[str]]) -> list[tuple[int, int | Non
 
 def case(report_id: int, sample: Sample = SAMPLE) -> str | None:
     """Return what the sample says is awkward about the filing of a report."""
-    filings = sample._filed_store.filings
-    position = filings.slot_of("uctovne-vykazy", report_id)
-    assert position is not None
-    filing = filings.filing(position // 4)
+    filing, _ = sample._filed_store.filings.filing_of("uctovne-vykazy", report_id)
     assert filing is not None
     return filing.case
 
@@ -208,12 +205,8 @@ def test_an_old_unit_has_many() -> None:
 def test_corrections_and_twins(statements: pl.DataFrame) -> None:
     """They stand beside what they correct, unmarked, later and of the same period and kind."""
     filings = SAMPLE._filed_store.filings
-    roles = [
-        filing.role
-        for id_ in statements["id"]
-        if (slot := filings.slot_of("uctovne-zavierky", id_)) is not None
-        and (filing := filings.filing(slot))
-    ]
+    filed = (filings.filing_of("uctovne-zavierky", id_)[0] for id_ in statements["id"])
+    roles = [filing.role for filing in filed if filing]
     corrected = statements.filter(pl.Series(roles) == CORRECTION).filter(pl.col("stav").is_null())
     main = statements.filter(pl.Series(roles) == MAIN)
     pairs = corrected.join(main, on=["idUJ", "obdobieDo", "typ"], suffix="_of")
