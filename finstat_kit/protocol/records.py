@@ -40,7 +40,6 @@ from finstat_kit.protocol.wire import MAX_ID
 
 S = TypeVar("S", bound=Struct)
 _TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
 Text = str | None
 Day = date | None
@@ -338,7 +337,7 @@ class Kind(Generic[R]):
         """
         try:
             record = self._decoder.decode(body)
-        except _UNREADABLE:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return self._read_strictly(body, id_)
         return record if record.id == id_ else self._read_strictly(body, id_)
 

@@ -48,7 +48,6 @@ _FIRST_BACKOFF: Final = 0.5
 _FIRST_CONTACT: Final = 1.6  # total seconds of pauses before the first connection
 _LONGEST_BACKOFF: Final = 30.0
 _LOOK_UP: Final = 0.2  # seconds between checks for a stop
-_LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 _FIREWALL_CURE: Final = "probably a firewall: wait, further requests prolong a ban"
 _FIREWALL: Final = re.compile(
@@ -482,7 +481,7 @@ def seconds_to_wait(value: str | None, now: float) -> float | None:
     if value is None:
         return None
     if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
-        return min(float(value), _LONGEST_PAUSE)
+        return float(value)
     try:
         moment: float = email.utils.parsedate_to_datetime(value).timestamp()
         return max(moment - now, 0.0)
