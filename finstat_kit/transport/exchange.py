@@ -104,7 +104,8 @@ class Exchange:
         self._deadline = deadline
         self._attempts = tries
         self._timing = transport.timing
-        self._lock = threading.Lock()
+        # The rate and a requested pause hold in a child, too.
+        self._lock = forks.free_in_child(threading.Lock())
         self._next_slot = -math.inf
         self._pause_until = -math.inf
         self._failures = 0
@@ -114,11 +115,6 @@ class Exchange:
         self.latency = math.inf  # seconds of the last good reply
         # Name of the invented data in the newest good reply: "" for none, None before the first.
         self.invented: str | None = None
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Create a new lock; the rate and a requested pause hold in the child too."""
-        self._lock = threading.Lock()
 
     @property
     def clock(self) -> Callable[[], float]:
