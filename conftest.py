@@ -34,6 +34,9 @@ _IN_A_BROWSER = (
 )  # fmt: skip
 
 
+_FORWARDED = "finstat_kit/__init__.py::finstat_kit."
+
+
 class _Groups(LoadScopeScheduling):  # type: ignore[misc]
     """The quick tests of a file to one worker, which computes once what they share.
 
@@ -78,7 +81,12 @@ def pytest_collect_file(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the cells of a notebook in their order, also where plugins shuffle the tests."""
+    """Take each example once, and the cells of a notebook in their order.
+
+    The functions of the package have the docstrings of a register's methods. Plugins may shuffle
+    tests.
+    """
+    items[:] = [item for item in items if not item.nodeid.startswith(_FORWARDED)]
     cells = [item for item in items if item.path.suffix == ".ipynb"]
     ordered = iter(sorted(cells, key=lambda cell: (cell.path, vars(cell)["cell_num"])))
     items[:] = [next(ordered) if item.path.suffix == ".ipynb" else item for item in items]

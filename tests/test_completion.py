@@ -44,10 +44,8 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "register": lambda: fk.Register("https://register.example"),
     "units": lambda: fk.sample(20).units,
     "pages": lambda: fk.sample(20).units.pages(),
-    "scan": lambda: fk.sample(20).units.scan(),
     "LocationPicker": lambda: fk.LocationPicker(register=fk.sample(20)),
     "a field": lambda: fk.LocationPicker(register=fk.sample(20)).district,
-    "Explorer": lambda: fk.Explorer(register=fk.sample(20)),
     "StatementViewer": lambda: fk.StatementViewer(register=fk.sample(20)),
     "error": lambda: fk.UsageError("wrong"),
 }

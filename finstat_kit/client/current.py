@@ -52,7 +52,7 @@ class _Entry:
 
 # That of `use`, then those of the blocks that are open, in whichever thread, the newest last. A
 # plain global under a lock: threads of widgets do not inherit a ContextVar.
-_lock = threading.RLock()
+_lock: Final = forks.free_in_child(threading.RLock())
 _entries: Final = [_Entry(None)]
 # Those of the blocks around this code, the innermost last; some may have ended.
 _around: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_around", default=())
@@ -61,14 +61,6 @@ _around: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_around", default=(
 def _open_around() -> list[_Entry]:
     """Return the entries of the blocks around this code that are open; called under the lock."""
     return [entry for entry in _around.get() if entry in _entries]
-
-
-def _renew_lock() -> None:
-    global _lock
-    _lock = threading.RLock()
-
-
-forks.in_child(_renew_lock)  # a thread of the parent may have held it
 
 
 @overload

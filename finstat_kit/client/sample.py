@@ -76,14 +76,9 @@ class Sample(Register):
         self._mark = identity
         self._marks = {INVENTED: identity}
         self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
-        self._changing = threading.Lock()
+        self._changing = forks.free_in_child(threading.Lock())
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
         self.units = _Units(self._session, self._names)
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Create a new lock: another thread of the parent may have held it."""
-        self._changing = threading.Lock()
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a call of `fk.sample` with the same arguments.

@@ -84,12 +84,7 @@ class Fetched:
         self.codelists: dict[str, pl.DataFrame] = {}
         self.forms: dict[int, Form | None] = {}
         self.listed_forms: list[Form] | None = None
-        self._after_fork()
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Create a new lock: another thread of the parent may have held it."""
-        self.lock = threading.Lock()
+        self.lock = forks.free_in_child(threading.Lock())
 
 
 @dataclass(slots=True)

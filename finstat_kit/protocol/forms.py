@@ -29,8 +29,6 @@ from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.untrusted import broken, object_at, read_json
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
-_LARGEST_TABLE: Final = 10_000  # rows or columns of a table
-
 # The English of captions, which have single spaces: nothing here takes longer than one is long.
 _CAPTION_TOKEN: Final = re.compile(
     r"""(?P<behind>r\ ?\.\ ?[0-9]{1,4}       # a row
@@ -300,7 +298,7 @@ def _form(reply: dict[str, object], where: str, path: str) -> Form:
     tables = template.tables or []
     translated = _translate(tables)
     for index, table in enumerate(tables):
-        if not 1 <= table.data_columns <= table.columns <= _LARGEST_TABLE:
+        if not 1 <= table.data_columns <= table.columns:
             raise broken(
                 f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
                 f"1 to pocetStlpcov ({table.columns})",

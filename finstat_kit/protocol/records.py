@@ -40,7 +40,6 @@ from finstat_kit.protocol.wire import MAX_ID
 
 S = TypeVar("S", bound=Struct)
 _TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
 Text = str | None
 Day = date | None
@@ -322,6 +321,7 @@ class Kind(Generic[R]):
         self.listed = listed
         self.shape = shape
         self.schema: Final = _schema(shape)
+        self._none = self.schema.to_frame()  # nested columns take their time even without rows
         self._decoder = msgspec.json.Decoder(shape, dec_hook=_decoded_day)
 
     @property
@@ -338,7 +338,7 @@ class Kind(Generic[R]):
         """
         try:
             record = self._decoder.decode(body)
-        except _UNREADABLE:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return self._read_strictly(body, id_)
         return record if record.id == id_ else self._read_strictly(body, id_)
 
@@ -362,8 +362,8 @@ class Kind(Generic[R]):
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
         """Make a frame of checked records."""
-        if not records:  # as often as not, and nested columns take their time even then
-            return self.schema.to_frame()
+        if not records:  # as often as not
+            return self._none.clone()
         # Column by column: building a frame from rows takes ten times as long.
         return pl.DataFrame(_columns(records, self.schema.items()))
 

@@ -48,7 +48,6 @@ _FIRST_BACKOFF: Final = 0.5
 _FIRST_CONTACT: Final = 1.6  # total seconds of pauses before the first connection
 _LONGEST_BACKOFF: Final = 30.0
 _LOOK_UP: Final = 0.2  # seconds between checks for a stop
-_LONGEST_PAUSE: Final = 1e9  # seconds; a longer Retry-After is cut to keep it readable
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 _FIREWALL_CURE: Final = "probably a firewall: wait, further requests prolong a ban"
 _FIREWALL: Final = re.compile(
@@ -105,7 +104,8 @@ class Exchange:
         self._deadline = deadline
         self._attempts = tries
         self._timing = transport.timing
-        self._lock = threading.Lock()
+        # The rate and a requested pause hold in a child, too.
+        self._lock = forks.free_in_child(threading.Lock())
         self._next_slot = -math.inf
         self._pause_until = -math.inf
         self._failures = 0
@@ -115,11 +115,6 @@ class Exchange:
         self.latency = math.inf  # seconds of the last good reply
         # Name of the invented data in the newest good reply: "" for none, None before the first.
         self.invented: str | None = None
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Create a new lock; the rate and a requested pause hold in the child too."""
-        self._lock = threading.Lock()
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -482,7 +477,7 @@ def seconds_to_wait(value: str | None, now: float) -> float | None:
     if value is None:
         return None
     if re.fullmatch(r"[0-9]+", value.strip(), re.ASCII):
-        return min(float(value), _LONGEST_PAUSE)
+        return float(value)
     try:
         moment: float = email.utils.parsedate_to_datetime(value).timestamp()
         return max(moment - now, 0.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
+
+Lock = TypeVar("Lock")
 
 
 class Inherited(Protocol):
@@ -17,6 +18,7 @@ class Inherited(Protocol):
 
 
 _inherited: Final[weakref.WeakSet[Inherited]] = weakref.WeakSet()
+_locks: Final[weakref.WeakSet[Any]] = weakref.WeakSet()
 
 
 def renew_in_child(owner: Inherited) -> None:
@@ -24,15 +26,18 @@ def renew_in_child(owner: Inherited) -> None:
     _inherited.add(owner)
 
 
-def in_child(work: Callable[[], None]) -> None:
-    """Call *work* in every child forked from now on."""
-    if hasattr(os, "register_at_fork"):  # Windows does not fork
-        os.register_at_fork(after_in_child=work)
+def free_in_child(lock: Lock) -> Lock:
+    """Return a lock that is free in every child: a thread of the parent may have held it."""
+    _locks.add(lock)
+    return lock
 
 
 def _renew() -> None:
+    for lock in list(_locks):
+        lock._at_fork_reinit()  # private; so does Python itself with the locks of its modules
     for owner in list(_inherited):
         owner._after_fork()
 
 
-in_child(_renew)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_renew)

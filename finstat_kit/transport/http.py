@@ -416,29 +416,15 @@ def tls_failure(error: BaseException) -> str | None:
 
 
 def _reply(status: int, raw_headers: Iterable[tuple[bytes, bytes]], raw: bytes, cap: int) -> Reply:
-    """Return a reply with its body unpacked: the status decides how strictly."""
-    named = headers(raw_headers)
-    unpack = unpacked if status == 200 else readable
-    return Reply(status, named, unpack(raw, named.get("Content-Encoding", ""), cap))
-
-
-def headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Return headers by name, capitalized as ``Content-Type``; a repeated one holds all values."""
-    found: dict[str, str] = {}
-    for name, value in raw:
-        key, text = name.decode("ascii").title(), value.decode("latin-1")
-        found[key] = f"{found[key]}, {text}" if key in found else text
-    return found
-
-
-def readable(body: bytes, encoding: str, cap: int) -> bytes:
-    """Return the readable part of an error's body: its status is what matters."""
-    if encoding.lower() in _PLAIN:
-        return body
-    if encoding.lower() in _GZIP:
-        with contextlib.suppress(zlib.error):
-            return zlib.decompressobj(wbits=31).decompress(body, min(cap, _ERROR_CAP))
-    return b""
+    """Return a reply with its headers by name, as ``Content-Type``, and its body unpacked."""
+    headers = {n.decode("ascii").title(): value.decode("latin-1") for n, value in raw_headers}
+    try:
+        body = unpacked(raw, headers.get("Content-Encoding", ""), cap)
+    except (TransportError, ProtocolError):
+        if status == 200:
+            raise
+        body = b""  # of an error the status is what matters
+    return Reply(status, headers, body)
 
 
 def unpacked(body: bytes, encoding: str, cap: int) -> bytes:

@@ -147,7 +147,7 @@ def test_plain_ids_are_counted() -> None:
     assert called("count", "-", "--sample", stdin=b"210\n365 578\n\n").stdout == "3\n"
 
 
-@pytest.mark.parametrize("form", ["csv", "parquet", *slow("ndjson")])
+@pytest.mark.parametrize("form", ["csv", *slow("parquet", "ndjson")])
 def test_records_lead_to_those_they_name(form: str) -> None:
     """From units to statements, to reports and back: each command takes what another prints."""
     unit = UNITS.filter(pl.col("idUctovnychZavierok").list.len() > 1).head(1)
@@ -225,12 +225,14 @@ def test_a_list_without_ids_is_counted_as_zero() -> None:
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
-        ('id\n"210 365"\n', "210 365"),
         ("id\n210 365\n", "210 365"),
-        ("id;kraj\n210 365;SK010\n", "210 365"),
         ("unit_id,x\n210\u00a0365,1\n", r"210\xa0365"),
-        ("id,x\n1 234 567,1\n", "1 234 567"),
-        ("id,idUctovnychZavierok\n210,1 2\n1 2,1\n", "1 2"),
+        *slow(
+            ('id\n"210 365"\n', "210 365"),
+            ("id;kraj\n210 365;SK010\n", "210 365"),
+            ("id,x\n1 234 567,1\n", "1 234 567"),
+            ("id,idUctovnychZavierok\n210,1 2\n1 2,1\n", "1 2"),
+        ),
     ],
 )
 def test_an_id_with_a_blank_is_refused(data: str, shown: str) -> None:
@@ -323,12 +325,14 @@ def test_a_file_without_a_known_suffix_needs_its_format(tmp_path: Path) -> None:
     [
         (None, "standard input is closed; give a file, or pipe the data"),
         (b"", "standard input is empty: the command before it may have failed"),
-        (b" \n", "standard input is empty: the command before it may have failed"),
-        (b"id\n5\nx7\n", "ID 'x7' is not an id"),
         (b"5\nx7\n", "ID 'x7' is not an id"),
-        (b"\xff\xfe\x00", "standard input is not a csv in UTF-8"),
         (b"code,label\nSK010,x\n", "standard input has no ids of units; its columns are"),
-        (b'{"id":5}', "standard input has no ids of units; its columns are"),
+        *slow(
+            (b" \n", "standard input is empty: the command before it may have failed"),
+            (b"id\n5\nx7\n", "ID 'x7' is not an id"),
+            (b"\xff\xfe\x00", "standard input is not a csv in UTF-8"),
+            (b'{"id":5}', "standard input has no ids of units; its columns are"),
+        ),
     ],
 )
 def test_input_without_ids_is_refused(stdin: bytes | None, told: str) -> None:

@@ -105,8 +105,10 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
 
 @pytest.mark.parametrize(
     ("path", "answer", "check", "status", "seen"),
-    [c[1:] for c in ALTERED],
-    ids=[c[0] for c in ALTERED],
+    [
+        pytest.param(*of_case, id=case, marks=pytest.mark.slow if place % 3 else ())
+        for place, (case, *of_case) in enumerate(ALTERED)
+    ],
 )
 def test_each_fault_is_on_its_own_line(
     path: str, answer: object, check: str, status: str, seen: str

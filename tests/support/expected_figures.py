@@ -196,12 +196,12 @@ def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
 
     By the roles in which they were drawn.
     """
-    slots = [filings.slot_of(STATEMENTS, id_) for id_ in ids]
-    drawn = [filing for slot in slots if slot is not None and (filing := filings.filing(slot))]
+    drawn = (filings.filing_of(STATEMENTS, id_)[0] for id_ in ids)
     readable = [
         filing
         for filing in drawn
-        if filing.year == year
+        if filing is not None
+        and filing.year == year
         and filing.role != TWIN
         and filing.case not in ("deleted", "non_public_record", "no_period")
     ]

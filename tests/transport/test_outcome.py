@@ -72,8 +72,6 @@ def test_faults_that_stay_are_not_tried_again(
         (None, None),
         ("7", 7.0),
         (" 7 ", 7.0),
-        ("9" * 12, 1e9),
-        ("9" * 500, 1e9),
         ("-5", None),
         ("7.5", None),
         ("abc", None),

@@ -130,12 +130,13 @@ def fetch_records(
     max_requests: int | None = None,
 ) -> pl.DataFrame:
     """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
-    frames = [kind.frame([])]
+    frames: list[pl.DataFrame] = []
     batch: list[Record] = []
     missing_ids: list[int] = []
 
     def so_far() -> pl.DataFrame:
-        return pl.concat([*frames, kind.frame(batch)], rechunk=True)
+        last = kind.frame(batch)
+        return pl.concat([*frames, last], rechunk=True) if frames else last
 
     def text() -> Either:
         number = so_far().height + len(missing_ids)
@@ -312,7 +313,6 @@ def refuse_the_whole(name: str, session: Session, most: int) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Return about how long something takes, in words."""
     """Return about how long something takes, in words."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:

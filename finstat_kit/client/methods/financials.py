@@ -67,7 +67,7 @@ def filings(
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
     years = years_of(year)
-    records = _units_given(session, units, ico, years, max_requests, reports=False)
+    records, expected = _units_given(session, units, ico, years, max_requests, reports=False)
     if session.copy is not None:
         return session.copy.filings(records, years, consolidated=consolidated)
 
@@ -76,7 +76,7 @@ def filings(
 
     return _by_chunks(
         session, records, years, finish,
-        reports=False, consolidated=consolidated, progress=progress,
+        expected=expected, consolidated=consolidated, progress=progress,
     )  # fmt: skip
 
 
@@ -84,12 +84,13 @@ def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> 
     """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
-    return _expected_requests(session, units, years_of(year))
+    return _expected_requests(session, _records_given(units), units, years_of(year))
 
 
-def _expected_requests(session: Session, units: Given, years: Sequence[int] | None) -> pl.DataFrame:
+def _expected_requests(
+    session: Session, records: pl.DataFrame | None, units: Given, years: Sequence[int] | None
+) -> pl.DataFrame:
     """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
-    records = _records_given(units)
     fetched, counts = 0, pl.Series([], dtype=pl.Int64)
     if session.copy is None and records is None:
         fetched = arguments.ids(units, "units").n_unique()
@@ -157,7 +158,7 @@ def financials(
 
     if dry_run:
         return plan(session, units, year, ico)
-    records = _units_given(session, units, ico, years, max_requests, reports=True)
+    records, expected = _units_given(session, units, ico, years, max_requests, reports=True)
     if session.copy is not None:
         figures = session.copy.figures(
             records, years, consolidated=consolidated, from_previous=from_previous,
@@ -176,7 +177,7 @@ def financials(
 
     return _by_chunks(
         session, records, years, finish,
-        reports=True, consolidated=consolidated, progress=progress, shape=shape,
+        expected=expected, consolidated=consolidated, progress=progress, shape=shape,
     )  # fmt: skip
 
 
@@ -221,8 +222,8 @@ def _units_given(
     most: int | None,
     *,
     reports: bool,
-) -> pl.DataFrame:
-    """Return the records of the units in the arguments, each once.
+) -> tuple[pl.DataFrame, int]:
+    """Return the records of the units in the arguments, each once, and the requests expected.
 
     Raises:
         UsageError: Before the first request, if the work takes too many.
@@ -232,22 +233,29 @@ def _units_given(
     if ico is not None:
         units = Units("units", session).ids(ico=ico, progress=False)
     records = _records_given(units)
-    expected, at_most = _expected(session, units, years, reports=reports)
+    if records is not None:
+        records = records.unique("id", keep="first", maintain_order=True)
+    expected, at_most = _expected(session, records, units, years, reports=reports)
     refuse_long_work(expected, session, most, at_most)
     if records is None:
         ids = arguments.ids(units, "units").unique(maintain_order=True)
         records = records_or_ids("units", ids, session)
         # The records show how many statements there are; before, their number was a guess.
-        expected, at_most = _expected(session, records, years, reports=reports)
+        expected, at_most = _expected(session, records, units, years, reports=reports)
         refuse_long_work(ids.len() + expected, session, most, ids.len() + at_most)
-    return records.unique("id", keep="first", maintain_order=True)
+    return records, expected
 
 
 def _expected(
-    session: Session, units: Given, years: Sequence[int] | None, *, reports: bool
+    session: Session,
+    records: pl.DataFrame | None,
+    units: Given,
+    years: Sequence[int] | None,
+    *,
+    reports: bool,
 ) -> tuple[int, int]:
     """Return how many requests filings take, or with *reports* figures: expected, and at most."""
-    plans = _expected_requests(session, units, years).filter(
+    plans = _expected_requests(session, records, units, years).filter(
         (pl.col("collection") != "reports") | reports
     )
     return int(plans["requests"].sum()), int(plans["at_most"].fill_null(plans["requests"]).sum())
@@ -259,7 +267,7 @@ def _by_chunks(
     years: Sequence[int] | None,
     finish: Callable[[pl.DataFrame, pl.DataFrame, Advance], pl.DataFrame],
     *,
-    reports: bool,
+    expected: int,
     consolidated: bool,
     progress: bool | None,
     shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
@@ -271,13 +279,12 @@ def _by_chunks(
         units: Records of the units.
         years: Years that are wanted, None for all.
         finish: Returns the rows of a chunk of units, out of their filings.
-        reports: Whether *finish* requests reports.
+        expected: How many requests are to be expected.
         consolidated: Whether consolidated filings are wanted instead of individual ones.
         progress: Whether a bar is shown.
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
     finished_chunks: list[pl.DataFrame] = []
-    expected, _ = _expected(session, units, years, reports=reports)
     first_year = None if years is None else years[0]
 
     def finished() -> pl.DataFrame:
@@ -416,4 +423,5 @@ def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) ->
             return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
         except NotFound:
             raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    return one_unit(_units_given(session, unit, None, None, None, reports=True), "unit")
+    records, _ = _units_given(session, unit, None, None, None, reports=True)
+    return one_unit(records, "unit")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from functools import cache
 from typing import Final
 
 import polars as pl
@@ -265,12 +266,14 @@ def is_undated(*, consolidated: bool) -> pl.Expr:
     return ~has_period & is_wanted & reason.ne_missing("deleted")
 
 
+@cache
 def _of_the_statement() -> pl.Expr:
     """Return why a record of a statement says nothing, null where it does."""
     odd = ~is_plausible(pl.col("obdobieDo"))
     return pl.coalesce(_of_the_record(), pl.when(odd).then(pl.lit("unreadable", REASON)))
 
 
+@cache
 def _of_the_record() -> pl.Expr:
     """Return why a record of a unit or a statement says nothing, null where it does."""
     state = pl.col(wire.STATE).str.to_lowercase()

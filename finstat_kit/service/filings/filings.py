@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, STATEMENTS
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
 from finstat_kit.service.filings.drawn import Drawn, Slots, joined
 from finstat_kit.service.filings.figures import mixed
 from finstat_kit.service.filings.filers import Unit, unit_of
-from finstat_kit.service.filings.filing import CORRECTION, Filing
+from finstat_kit.service.filings.filing import CORRECTION, MOST_REPORTS, Filing
 from finstat_kit.service.state.line import Line
 
 
@@ -44,11 +44,6 @@ class Filings:
         """Return the id at a place of a collection."""
         return self.drawn.ids_of(collection, slot)
 
-    def slot_of(self, collection: str, id_: int) -> int | None:
-        """Return the place of an id, None where there can be none."""
-        slot = (id_ - 1) // self.drawn.strides[collection]
-        return slot if id_ >= 1 and self.id_of(collection, slot) == id_ else None
-
     def filing(self, slot: int) -> Filing | None:
         """Return the filing at a slot, None for a gap."""
         later = slot - self.drawn.size
@@ -56,10 +51,13 @@ class Filings:
             return self.drawn.filing(slot)
         return self.added[later] if later < len(self.added) else None
 
-    def filing_of(self, collection: str, id_: int) -> Filing | None:
-        """Return the filing of a statement or an annual report, None where there is none."""
-        slot = self.slot_of(collection, id_)
-        return None if slot is None else self.filing(slot)
+    def filing_of(self, collection: str, id_: int) -> tuple[Filing | None, int]:
+        """Return the filing of a record, None where there is none, and the number of a report."""
+        each = MOST_REPORTS if collection == REPORTS else 1
+        slot, index = divmod((id_ - 1) // self.drawn.strides[collection], each)
+        if id_ < 1 or self.id_of(collection, slot * each + index) != id_:
+            return None, 0
+        return self.filing(slot), index
 
     def unit_of(self, filing: Filing) -> Unit:
         """Return the unit that made a filing, as it was drawn or as it filed."""

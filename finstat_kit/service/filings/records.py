@@ -42,106 +42,87 @@ _MAIN, _RESTATED, _CORRECTED, _CONSOLIDATED, _SHORT, _SECOND = range(6)
 _VARIANT_OF_ROLE: Final = {CORRECTION: _CORRECTED, TWIN: _CONSOLIDATED, EXTRAORDINARY: _SHORT}
 
 
-def statement(filings: Filings, id_: int) -> Json | None:
-    """Return the record of a statement, None where there is none."""
-    filing = filings.filing_of(STATEMENTS, id_)
-    if filing is None:
+def record(filings: Filings, collection: str, id_: int) -> Json | None:
+    """Return a record of a statement, a report or an annual report, None where there is none."""
+    filing, index = filings.filing_of(collection, id_)
+    if filing is None or (collection == ANNUAL_REPORTS and not filing.annual):
         return None
-    if state := _state(filing, id_):
-        return state
-    start, end = period_of(filing, filings.unit_of(filing))
-    key, day = filing.key, filing.day
-    drawn_up = day - 1 - key % 20
-    record: Json = {
-        "id": id_,
+    templates, case = _templates(filings, filing), case_of(filing)
+    if index >= len(templates):
+        return None
+    changed = {CHANGED: _day(filing.changed)}
+    if case.state:
+        return {"id": id_, STATE: case.state, **changed}
+    unit = filings.unit_of(filing)
+    if collection == STATEMENTS:
+        body = _statement(filings, filing, unit, len(templates))
+    elif collection == REPORTS:
+        body = _report(filings, filing, unit, templates, index, id_)
+    else:
+        body = _annual_report(filing, unit, id_)
+    return _without_nulls({"id": id_, "zdrojDat": "FRSR", **body, **changed})
+
+
+def _statement(filings: Filings, filing: Filing, unit: Unit, reports: int) -> Json:
+    key, day, end = filing.key, _day(filing.day), period_of(filing, unit)[1]
+    return {
         "idUJ": filings.another_unit(filing) if case_of(filing).owner == "unit" else filing.unit,
-        "obdobieOd": _month(start),
-        "obdobieDo": _month(end),
+        **_period(filing, unit),
         # What was filed on paper has no day.
-        "datumPodania": None if filing.year <= 2011 and key % 4 == 0 else _day(day),
-        "datumZostavenia": _day(drawn_up),
-        "datumSchvalenia": _day(day) if key >> 4 & 1 else None,
+        "datumPodania": None if filing.year <= 2011 and key % 4 == 0 else day,
+        "datumZostavenia": _drawn_up(filing),
+        "datumSchvalenia": day if key >> 4 & 1 else None,
         "datumZostaveniaK": _last_day(end),
-        "datumPrilozeniaSpravyAuditora": _day(day) if extras(key)[1] else None,
+        "datumPrilozeniaSpravyAuditora": day if extras(key)[1] else None,
         "konsolidovana": filing.role == TWIN or (None if key >> 5 & 1 else False),
-        "typ": "Mimoriadna" if filing.role == EXTRAORDINARY else "Riadna",
+        "typ": _type(filing),
         "idUctovnychVykazov": [
-            filings.id_of(REPORTS, filing.slot * MOST_REPORTS + place)
-            for place in range(len(_templates(filings, filing)))
+            filings.id_of(REPORTS, filing.slot * MOST_REPORTS + place) for place in range(reports)
         ],
-        "zdrojDat": "FRSR",
-        CHANGED: _day(filing.changed),
+        **case_of(filing).statement,
     }
-    return _without_nulls({**record, **case_of(filing).statement})
 
 
-def report(filings: Filings, id_: int) -> Json | None:
-    """Return the record of a report, None where there is none."""
-    position = filings.slot_of(REPORTS, id_)
-    if position is None:
-        return None
-    slot, index = divmod(position, MOST_REPORTS)
-    filing = filings.filing(slot)
-    templates = _templates(filings, filing) if filing else []
-    if filing is None or index >= len(templates):
-        return None
-    if state := _state(filing, id_):
-        return state
-    unit, template, case = filings.unit_of(filing), templates[index], case_of(filing)
+def _report(
+    filings: Filings, filing: Filing, unit: Unit, templates: list[int], index: int, id_: int
+) -> Json:
+    template, case = templates[index], case_of(filing)
     access = "Neverejné" if unit.kind == "trader" else case.access
     with_tables = template in tabular(unit, filing)
-    record: Json = {
-        "id": id_,
+    statement = filings.id_of(STATEMENTS, filing.slot)
+    body: Json = {
         "idUctovnejZavierky": filings.another_statement(filing)
         if case.owner == "statement"
-        else filings.id_of(STATEMENTS, filing.slot),
+        else statement,
         "idSablony": template,
         "mena": "EUR" if filing.key >> 6 & 1 else None,
         "kodDanovehoUradu": str(700 + unit.key % 9 * 10),
         "pristupnostDat": access,
-        "obsah": None,
-        "prilohy": None,
-        "zdrojDat": "FRSR",
-        CHANGED: _day(filing.changed),
+        **(case.report if with_tables else {}),
     }
-    if with_tables:
-        record |= case.report
     if access == "Verejné":
         again = case.twice == "other" and template in templates[:index]
-        record["obsah"] = _content(
+        body["obsah"] = _content(
             filings, filing, unit, template if with_tables else None, again=again
         )
     if access != "Neverejné" and (
         not with_tables or filing.key >> 7 & 1 or case.content == "attachments"
     ):
-        record["prilohy"] = [attachment(2 * id_, str(template))]
-    return _without_nulls(record)
+        body["prilohy"] = [attachment(2 * id_, str(template))]
+    return body
 
 
-def annual_report(filings: Filings, id_: int) -> Json | None:
-    """Return the record of an annual report, None where there is none."""
-    filing = filings.filing_of(ANNUAL_REPORTS, id_)
-    if filing is None or not filing.annual:
-        return None
-    if state := _state(filing, id_):
-        return state
-    unit = filings.unit_of(filing)
-    start, end = period_of(filing, unit)
-    record: Json = {
-        "id": id_,
+def _annual_report(filing: Filing, unit: Unit, id_: int) -> Json:
+    return {
         "idUJ": filing.unit,
         "nazovUJ": unit.fields.get("nazovUJ"),
         "typ": "Individuálna výročná správa",
-        "obdobieOd": _month(start),
-        "obdobieDo": _month(end),
+        **_period(filing, unit),
         "datumPodania": _day(filing.day),
-        "datumZostaveniaK": _last_day(end),
+        "datumZostaveniaK": _last_day(period_of(filing, unit)[1]),
         "pristupnostDat": "Verejné",
         "prilohy": [attachment(2 * id_ + 1, "vyrocna_sprava")],
-        "zdrojDat": "FRSR",
-        CHANGED: _day(filing.changed),
     }
-    return _without_nulls(record)
 
 
 def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
@@ -194,8 +175,8 @@ def _with_tables(filings: Filings, filing: Filing) -> int:
 
 def file_of(filings: Filings, id_: int) -> bytes | None:
     """Return the file of an attachment, None where no record has it."""
-    record = (annual_report if id_ % 2 else report)(filings, id_ // 2)
-    return pdf(id_) if record and "prilohy" in record else None
+    holder = record(filings, ANNUAL_REPORTS if id_ % 2 else REPORTS, id_ // 2)
+    return pdf(id_) if holder and "prilohy" in holder else None
 
 
 def pdf(id_: int) -> bytes:
@@ -220,12 +201,6 @@ def attachment(id_: int, name: str) -> Json:
         "digest": hashlib.sha256(body).hexdigest(),
         "jazyk": "SLK",
     }
-
-
-def _state(filing: Filing, id_: int) -> Json | None:
-    """Return the record of a filing that is deleted or non-public."""
-    state = case_of(filing).state
-    return {"id": id_, STATE: state, CHANGED: _day(filing.changed)} if state else None
 
 
 def _templates(filings: Filings, filing: Filing) -> list[int]:
@@ -260,36 +235,44 @@ def _content(
 
 
 def _title(filing: Filing, unit: Unit, *, texts: bool) -> Json:
-    fields, (start, end) = unit.fields, period_of(filing, unit)
+    fields, consolidated = unit.fields, filing.role == TWIN
     street, _, number = str(fields.get("ulica", "")).rpartition(" ")
-    consolidated: object = filing.role == TWIN
-    title: Json = {
+    address: Json = {
+        "ulica": street or None,
+        "cislo": number or None,
+        "psc": fields.get("psc"),
+        "mesto": fields.get("mesto"),
+    }
+    before = _period(filing, unit, years_before=1) if unit.founded < filing.year else {}
+    title = {
         "nazovUctovnejJednotky": fields.get("nazovUJ"),
-        "ico": fields.get("ico"),
-        "dic": fields.get("dic"),
-        "adresa": _without_nulls(
-            {
-                "ulica": street or None,
-                "cislo": number or None,
-                "psc": fields.get("psc"),
-                "mesto": fields.get("mesto"),
-            }
-        ),
-        "pravnaForma": fields.get("pravnaForma"),
-        "skNace": fields.get("skNace"),
-        "typZavierky": "Mimoriadna" if filing.role == EXTRAORDINARY else "Riadna",
+        "adresa": _without_nulls(address),
+        **{name: fields.get(name) for name in ("ico", "dic", "pravnaForma", "skNace")},
+        "typZavierky": _type(filing),
         "konsolidovana": str(consolidated).lower() if texts else consolidated,
         "typUctovnejJednotky": {"large": "veľká" if unit.large else "malá"}.get(unit.kind),
         "oznacenieObchodnehoRegistra": f"Oddiel: Sro, vložka č. {unit.key % 90_000}"
         if fields.get("pravnaForma") == "112"
         else None,
-        "obdobieOd": _month(start),
-        "obdobieDo": _month(end),
-        "predchadzajuceObdobieOd": _month(start - 12) if unit.founded < filing.year else None,
-        "predchadzajuceObdobieDo": _month(end - 12) if unit.founded < filing.year else None,
-        "datumZostavenia": _day(filing.day - 1 - filing.key % 20),
+        **_period(filing, unit),
+        **{f"predchadzajuceO{name[1:]}": month for name, month in before.items()},
+        "datumZostavenia": _drawn_up(filing),
+        **case_of(filing).title,
     }
-    return _without_nulls({**title, **case_of(filing).title})
+    return _without_nulls(title)
+
+
+def _type(filing: Filing) -> str:
+    return "Mimoriadna" if filing.role == EXTRAORDINARY else "Riadna"
+
+
+def _drawn_up(filing: Filing) -> str:
+    return _day(filing.day - 1 - filing.key % 20)
+
+
+def _period(filing: Filing, unit: Unit, *, years_before: int = 0) -> dict[str, str]:
+    start, end = (_month(month - 12 * years_before) for month in period_of(filing, unit))
+    return {"obdobieOd": start, "obdobieDo": end}
 
 
 def _month(number: int) -> str:

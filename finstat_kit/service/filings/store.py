@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, CHANGED, REPORTS, STATE, STATEMENTS, UNITS
+from finstat_kit.protocol.wire import CHANGED, STATE, STATEMENTS, UNITS
 from finstat_kit.service.filings import records
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
@@ -23,11 +23,6 @@ from finstat_kit.service.state.changes import changed, day_of_change, rows_of
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.store import Json, Store
 
-_RECORDS = {
-    STATEMENTS: records.statement,
-    REPORTS: records.report,
-    ANNUAL_REPORTS: records.annual_report,
-}
 _UPPER_BITS: Final = 999 << 40  # of the keys: none of these filings has a difficulty by its key
 
 
@@ -44,7 +39,7 @@ class FiledStore(Store):
     def record(self, collection: str, id_: int) -> Json | None:
         """Return a record as the register would send it, None where there is none."""
         if collection != UNITS:
-            return _RECORDS[collection](self.filings, id_)
+            return records.record(self.filings, collection, id_)
         record = Store.record(self, UNITS, id_)
         if record is None or STATE in record:
             return record
@@ -124,7 +119,7 @@ def corrected(
     """
     ids: list[int] = []
     for statement in statements.tolist():
-        filing = store.filings.filing_of(STATEMENTS, statement)
+        filing, _ = store.filings.filing_of(STATEMENTS, statement)
         if filing is None:
             raise UsageError(f": {statement} is no statement of this sample", argument="ids")
         unit = np.array([filing.unit], dtype=np.int64)

@@ -216,7 +216,7 @@ def test_being_asked_for_less_halves_the_connections() -> None:
         found = reg.units.ids(page_size=50, connections=8)
 
     assert found["id"].to_list() == ids
-    assert reg._session.exchange.pressure == 2
+    assert reg.stats.retries == 2
 
 
 class Noted(SplitWalk):
@@ -266,7 +266,7 @@ def test_pressure_halves_the_connections_each_time() -> None:
     assert sum(steps) == 2_000
 
     assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
-    assert reg._session.exchange.pressure == len(refused) == 2
+    assert reg.stats.retries == len(refused) == 2
     assert {8, 4, 2} <= set(walk.allowed)
     assert walk.allowed[-1] == 2
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.histories import Filed, Histories, history
 from tests.support.registers import Watched
 
@@ -93,7 +93,7 @@ CHANGED = [  # a fiscal year to March that became a calendar year
 
 def test_two_periods_of_a_year_are_seen_in_any_company() -> None:
     """Twelve months to March, then nine; the longer is taken, and both are counted."""
-    register = Histories([CHANGED, *(calendar_years(2009, 2025) for _ in range(34))])
+    register = Histories([CHANGED, *(calendar_years(2011, 2017) for _ in range(34))])
 
     found = register.financials(register.records, 2014).head(1)
 
@@ -159,14 +159,10 @@ def test_a_filing_is_entered_within_ninety_days(first: str, filed: str, found: b
     "fields",
     [
         {"idUJ": 7},
-        {"idUJ": None},
-        {"stav": "NEVEREJNÁ"},
-        {"stav": "ZMAZANÉ"},
-        {"datumPodania": None},
-        {"datumPodania": "0202-06-20"},
         {"datumPodania": "2002-06-20"},  # before its period ends
         {"obdobieDo": None},
-        {"obdobieDo": "9999-12"},
+        *slow({"idUJ": None}, {"stav": "NEVEREJNÁ"}, {"stav": "ZMAZANÉ"}, {"datumPodania": None}),
+        *slow({"datumPodania": "0202-06-20"}, {"obdobieDo": "9999-12"}),
     ],
 )
 def test_what_shows_no_day_of_filing_ends_no_walk(fields: dict[str, Any]) -> None:

@@ -229,7 +229,7 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
     whole = money_of_firms()
     row = whole.drop_nulls(["total_assets", "inventories", "sales"]).row(0, named=True)
     unit = row["unit_id"]
-    (seen,) = altered(SAMPLE, moved, "sablona").financials([unit], 2016).to_dicts()
+    seen = row_of(altered(SAMPLE, moved, "sablona"), unit, 2016)
 
     assert (row["template"], row["reason"], seen["reason"]) == (699, None, "caption_mismatch")
     assert {name for name in lost if seen[name] is None} == lost
@@ -366,9 +366,30 @@ def corrected_as(*cases: str, year: int = 2016) -> tuple[Sample, int, list[int]]
     return sample, unit, ids
 
 
-def row_of(register: fk.Register, unit: int, year: int | None) -> dict[str, Any]:
-    (row,) = register.financials([unit], year).iter_rows(named=True)
+def row_of(register: fk.Register, unit: int, year: int) -> dict[str, Any]:
+    (row,) = register.financials(filer(register, unit, year), year).iter_rows(named=True)
     return row
+
+
+@cache
+def usual_row(unit: int, year: int) -> dict[str, Any]:
+    return row_of(SAMPLE, unit, year)
+
+
+@cache
+def of_year(unit: int, year: int) -> list[int]:
+    """Return the statements of a unit for a year."""
+    return filed_by_firms().filter(unit_id=unit, year=year)["statement_id"].to_list()
+
+
+def filer(register: fk.Register, unit: int, year: int) -> pl.DataFrame:
+    """Return a unit's record that lists its statements of a year and those filed since alone."""
+    last = SAMPLE.statements.ids()["id"][-1]
+    listed = pl.col("idUctovnychZavierok").list
+    wanted = listed.eval(
+        pl.element().filter(pl.element().is_in(of_year(unit, year)) | (pl.element() > last))
+    )
+    return register.units.get([unit]).with_columns(wanted)
 
 
 def test_a_filing_without_figures_has_its_reason() -> None:
@@ -548,7 +569,7 @@ def test_a_statement_of_a_fund_or_of_several_units_supersedes_none(case: str) ->
     filed = sample.filings([unit], 2016)
 
     assert filed["counts"].to_list() == [True] * 3
-    assert row_of(sample, unit, 2016) == row_of(SAMPLE, unit, 2016)
+    assert row_of(sample, unit, 2016) == usual_row(unit, 2016)
     named = filed.sort("statement_id")["fund"].to_list()
     assert named == [None, "Vymyslený fond" if case == "fund" else None, "Iný vymyslený fond"]
     lone, unit, statement = filed_as("fund", 2016)
@@ -591,7 +612,7 @@ def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> 
     assert not money.select(pl.any_horizontal(ITEMS.is_not_null())).item()
     assert row["sums_failing"] is row["balance_difference"] is None
     corrected, unit, (former, later) = corrected_as("two_of_one_form")
-    expected = row_of(SAMPLE, unit, 2016)
+    expected = usual_row(unit, 2016)
     more = {"superseded_by": later, "superseded_by_reason": "ambiguous"}
     assert row_of(corrected, unit, 2016) == expected | more
     assert expected["statement_id"] == former
@@ -622,7 +643,7 @@ def test_a_report_of_another_statement_hides_none() -> None:
     """Also on the same form, with the higher id: it is no report of this one."""
     sample, (unit, statement), (_, other) = fk.sample(1_000, seed=5), *with_one(2016)[:2]
     (foreign,) = sample.financials(sample.statements.get([other])["idUJ"], 2016)["report_id"]
-    own = row_of(SAMPLE, unit, 2016)
+    own = usual_row(unit, 2016)
     highest = max(own["report_id"], foreign) + 10**6
 
     def listed(record: dict[str, Any]) -> None:
@@ -668,7 +689,7 @@ def test_half_a_filing_has_its_reason(
             if record["idSablony"] == template:
                 change(record)
 
-    row, whole = row_of(altered(SAMPLE, half), unit, 2012), row_of(SAMPLE, unit, 2012)
+    row, whole = row_of(altered(SAMPLE, half), unit, 2012), usual_row(unit, 2012)
 
     assert (whole["reason"], row["reason"]) == (None, reason)
     left = {name for name in BUSINESS if row[name] is not None}
@@ -728,7 +749,7 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
     assert filed.select("statement_id", "counts", "months", "reason").rows() == [
         (former, True, 12, None), (later, False, None, "period_mismatch"),
     ]  # fmt: skip
-    assert row_of(sample, unit, 2016) == row_of(SAMPLE, unit, 2016)
+    assert row_of(sample, unit, 2016) == usual_row(unit, 2016)
     lone, unit, statement = filed_as("reversed_period", 2016)
     cases = {"Riadna": "period_mismatch", "Priebežná": "interim_only", "Iná": "other_kind"}
     for kind, reason in cases.items():
@@ -775,7 +796,7 @@ def test_a_title_page_of_another_unit_or_period_is_named(
     """By the unit before the period; blanks are compared with nothing."""
     register, unit, _ = with_title_page(page, ico)
 
-    assert register.financials([unit], 2016)["title_page"].to_list() == [found]
+    assert row_of(register, unit, 2016)["title_page"] == found
 
 
 @pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), ({}, None)])
@@ -869,7 +890,8 @@ def previous_of(
         elif "obsah" in record:
             record["obsah"].get("titulnaStrana", {}).update(page)
 
-    money = altered(SAMPLE, other, "").financials([unit], 2016, from_previous=True)
+    register = altered(SAMPLE, other, "")
+    money = register.financials(filer(register, unit, 2016), 2016, from_previous=True)
     return money.filter(source_column="previous").row(0, named=True)
 
 

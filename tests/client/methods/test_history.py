@@ -222,7 +222,7 @@ def test_blank_rows_are_shown_on_demand() -> None:
     assert [len(part.lines) for part in shown.parts] == [78, 67]
 
 
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_unit_form_and_source_stand_above_the_years(lang: Lang) -> None:
     """As text and in HTML: the name, invented data as such, a short period beside its year."""
     shown = of_firm(lang)

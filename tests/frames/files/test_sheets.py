@@ -6,6 +6,7 @@ import re
 import zipfile
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -305,11 +306,15 @@ def test_numbers_have_the_decimals_of_what_they_are(
     assert [cell.number_format for cell in cells[1:]] == expected
 
 
+@cache
+def money() -> pl.DataFrame:
+    sample = fk.sample(1_000)
+    return sample.financials(sample.units.ids(limit=120), 2016)
+
+
 def test_figures_of_a_register_are_shown_as_they_are_meant(tmp_path: Path) -> None:
     """No amount in euro has a third decimal, no ratio more than two."""
-    with fk.using(fk.sample(1_000)):
-        money = fk.financials(fk.units.ids(limit=300), 2016)
-    for frame in (money, fk.ratios(money)):
+    for frame in (money(), fk.ratios(money())):
         sheet = openpyxl.load_workbook(fk.write(frame, tmp_path / "x.xlsx")).active
         assert sheet is not None
         for place, (name, dtype) in enumerate(frame.schema.items(), 1):
@@ -321,7 +326,7 @@ def test_figures_of_a_register_are_shown_as_they_are_meant(tmp_path: Path) -> No
                     if cell.value is not None
                 }
                 cents = TWO if (column % 1 != 0).any() else WHOLE
-                is_amount = name in money.columns or name == "ebitda"
+                is_amount = name in money().columns or name == "ebitda"
                 assert forms <= ({cents} if is_amount else {TWO, PER_CENT}), name
 
 
@@ -360,9 +365,7 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
         f"333.333,3.33333e-7,{third},roe,0.333333,{third}", f",NaN,inf,sales,{third},{third}",
     ]  # fmt: skip
     assert frame.equals(before)
-    sample = fk.sample(1_000)
-    money = sample.financials(sample.units.ids(limit=60), 2016)
-    summary = fk.summary(money, "roe", by=None)
+    summary = fk.summary(money(), "roe", by=None)
     again = pl.read_csv(fk.write(summary, tmp_path / "s.csv"), infer_schema=False)
     reasons = [f"{entry['reason']} {entry['count']}" for entry in summary["reasons"][0]]
     assert again["reasons"].to_list() == ["; ".join(reasons)]
@@ -371,13 +374,11 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
 
 def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) -> None:
     """Of a ratio with six digits in csv; of one that is a share in per cent, in xlsx."""
-    with fk.using(fk.sample(1_000)):
-        money = fk.financials(fk.units.get(fk.units.ids(limit=300)), 2016)
-    unit = money.drop_nulls("total_assets")["unit_id"][0]
+    unit = money().drop_nulls("total_assets")["unit_id"][0]
     values = ["roa", "current_ratio", "sales"]
     frames = {
-        "s": fk.summary(money, values, limits=(0.01, 0.99)),
-        "p": fk.peers(money, unit, values),
+        "s": fk.summary(money(), values, limits=(0.01, 0.99)),
+        "p": fk.peers(money(), unit, values),
     }
     for name, frame in frames.items():
         csv = pl.read_csv(fk.write(frame, tmp_path / f"{name}.csv"), infer_schema=False)

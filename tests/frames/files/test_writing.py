@@ -18,7 +18,6 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import progress
-from finstat_kit.client.collections import records
 from finstat_kit.errors import BadRequest
 from finstat_kit.frames.places.locations import LOCATIONS
 from tests.support.examples import slow
@@ -298,9 +297,6 @@ def test_days_of_waiting_are_refused() -> None:
         fk.sample(20).units.get(range(6), max_requests=5)
 
     assert reg.stats.requests == 0
-    records.refuse_long_work(10_000, reg._session, None)
-    records.refuse_long_work(10_001, reg._session, 10_001)
-    records.refuse_long_work(10**9, fk.sample(0)._session, None)
 
 
 def far(url: str) -> str:
@@ -311,7 +307,7 @@ def far(url: str) -> str:
 def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
     """By default 10,000 records are asked for, 10,001 are refused before the first."""
     with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
-        assert reg._session.remote
+        assert reg.rate == 5
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
             with pytest.raises(fk.UsageError, match="=10000: this needs 10,001 requests"):
                 reg.units.get(ids)

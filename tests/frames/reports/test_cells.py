@@ -85,8 +85,7 @@ def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:
     assert wrong.isdisjoint(cells["report_id"])
 
 
-@pytest.mark.parametrize("template", BUSINESSES)
-@pytest.mark.parametrize("off", [1, -1])
+@pytest.mark.parametrize(("template", "off"), [(699, 1), (687, -1), (22, 1), (21, -1)])
 def test_one_cell_more_or_less(template: int, off: int) -> None:
     """Wherever it is: no number of the whole report comes out, and the table is named."""
     for place, many in enumerate(sizes(template)):

@@ -20,7 +20,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service.filings.figures import Year, form_of, mixed, mixed_each
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, all_cases
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 
 SAMPLE = fk.sample(900, seed=7)
 ID = pl.col("id")
@@ -76,10 +76,7 @@ def failing(template: int, tables: list[list[str]]) -> list[tuple[int, int | Non
 
 def case(report_id: int, sample: Sample = SAMPLE) -> str | None:
     """Return what the sample says is awkward about the filing of a report."""
-    filings = sample._filed_store.filings
-    position = filings.slot_of("uctovne-vykazy", report_id)
-    assert position is not None
-    filing = filings.filing(position // 4)
+    filing, _ = sample._filed_store.filings.filing_of("uctovne-vykazy", report_id)
     assert filing is not None
     return filing.case
 
@@ -208,12 +205,8 @@ def test_an_old_unit_has_many() -> None:
 def test_corrections_and_twins(statements: pl.DataFrame) -> None:
     """They stand beside what they correct, unmarked, later and of the same period and kind."""
     filings = SAMPLE._filed_store.filings
-    roles = [
-        filing.role
-        for id_ in statements["id"]
-        if (slot := filings.slot_of("uctovne-zavierky", id_)) is not None
-        and (filing := filings.filing(slot))
-    ]
+    filed = (filings.filing_of("uctovne-zavierky", id_)[0] for id_ in statements["id"])
+    roles = [filing.role for filing in filed if filing]
     corrected = statements.filter(pl.Series(roles) == CORRECTION).filter(pl.col("stav").is_null())
     main = statements.filter(pl.Series(roles) == MAIN)
     pairs = corrected.join(main, on=["idUJ", "obdobieDo", "typ"], suffix="_of")
@@ -646,7 +639,10 @@ def test_a_text_stands_where_the_total_was() -> None:
     assert others[place] == "1e3"
 
 
-@pytest.mark.parametrize("case", sorted(DRAWN))
+@pytest.mark.parametrize(
+    "case",
+    [*sorted(DRAWN)[::4], *slow(*(c for place, c in enumerate(sorted(DRAWN)) if place % 4))],
+)
 def test_what_is_drawn_can_be_filed_and_corrected_by_name(case: str) -> None:
     """The same difficulty as that of the sample's own filings of this name."""
     sample, statement, _ = filed_with(case)
