@@ -69,7 +69,9 @@ class Collection(Checked):
             181433
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id)
-        return walk.count(self._session, query)
+        number = walk.count(self._session, query)
+        walk.warn_of_none(self._session, changed_since, query, number)
+        return number
 
     def ids(
         self,
@@ -109,7 +111,9 @@ class Collection(Checked):
             [1, 141, 215]
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
-        return walk.ids(self._session, self._name, query, limit, connections, progress)
+        frame = walk.ids(self._session, self._name, query, limit, connections, progress)
+        walk.warn_of_none(self._session, changed_since, query, frame.height, limit)
+        return frame
 
     def pages(
         self,
@@ -273,12 +277,13 @@ class Units(Collection):
             ...     fk.units.count(changed_since="2026-06-01")
             323
         """
-        filters = walk.filters_of(ico, dic, legal_form_code)
-        return sum(
-            walk.count(self._session, walk.query_of(self._session, self._name, changed_since,
-                                                    after_id, None, of_form))
-            for of_form in filters
-        )  # fmt: skip
+        queries = [
+            walk.query_of(self._session, self._name, changed_since, after_id, None, of_form)
+            for of_form in walk.filters_of(ico, dic, legal_form_code)
+        ]
+        number = sum(walk.count(self._session, query) for query in queries)
+        walk.warn_of_none(self._session, changed_since, queries[0], number)
+        return number
 
     def ids(
         self,
@@ -330,7 +335,9 @@ class Units(Collection):
             walk.query_of(self._session, self._name, changed_since, after_id, page_size, of_form)
             for of_form in filters
         ]
-        return walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
+        frame = walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
+        walk.warn_of_none(self._session, changed_since, queries[0], frame.height, limit)
+        return frame
 
     def pages(
         self,

@@ -91,6 +91,19 @@ def answered_since(
     return day
 
 
+def warn_of_none(
+    session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
+) -> None:
+    """Warn where nothing changed since a day that was counted back, and name that day."""
+    chosen = query.filters or query.after_id or limit == 0  # other reasons to find nothing
+    if number or chosen or not arguments.is_span(changed_since):
+        return
+    warn(
+        f"nothing has changed since {query.changed_since}, counted back from the register's day, "
+        f"{session.today()}: if its data end earlier, give a date"
+    )
+
+
 def count(session: Session, query: Query, stop: threading.Event | None = None) -> int:
     """Return the number of ids of a query."""
     return session.exchange.get(requests.count(query), stop)
