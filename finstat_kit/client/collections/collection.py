@@ -265,8 +265,8 @@ class Units(Collection):
             after_id: Only ids greater than this one.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several;
-                each takes a request of its own.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several; each takes a request of its own.
 
         Returns:
             The number of ids, deleted and non-public units included.
@@ -311,8 +311,9 @@ class Units(Collection):
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several,
-                walked one after another; an error then has no ids, and the cursor of the beginning.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several, walked one after another; an error
+                then has no ids, and the cursor of the beginning.
             connections: Concurrent requests, 1 to 256; None is the register's own setting. The
                 ids are the same. A walk with a *limit*, or one that the register's rate holds
                 back, uses one connection.
