@@ -402,6 +402,21 @@ def test_a_filing_without_figures_has_its_reason() -> None:
     assert money["unit_id"].to_list() == list(of_case.values())
 
 
+@pytest.mark.parametrize(("blank", "together"), [(3, False), (7, True)])
+def test_a_long_chain_of_corrections_is_tried_several_at_a_time(blank: int, together: bool) -> None:
+    """Four one after the other, then more at a time: each takes time, even without a network."""
+    sample, unit, (original, corrected, *_) = corrected_as("", *["all_blank"] * blank)
+    reports = sample.statements.get(original)["idUctovnychVykazov"][0].to_list()
+    watched = Watched(sample)
+
+    row = row_of(watched, unit, 2016)
+
+    assert row["statement_id"] == corrected
+    assert row["reason"] is None
+    asked = [any(path.endswith(f"vykaz?id={id_}") for path in watched.asked) for id_ in reports]
+    assert set(asked) == {together}
+
+
 def test_a_statement_whose_reports_have_no_table_has_no_figures() -> None:
     """``tabulky`` is an empty list, which is another thing than a form without tables."""
     sample, units = fk.sample(1_000, seed=5), without(2016)[:4]
