@@ -95,9 +95,10 @@ def warn_of_none(
     session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
 ) -> None:
     """Warn where nothing changed since a day that was counted back, and name that day."""
-    chosen = query.filters or query.after_id or limit == 0  # other reasons to find nothing
-    if number or chosen or not arguments.is_span(changed_since):
-        return
+    if number or session.copy is not None or not arguments.is_span(changed_since):
+        return  # the data of a copy end on its day
+    if query.filters or query.after_id or limit == 0:
+        return  # other reasons to find nothing
     warn(
         f"nothing has changed since {query.changed_since}, counted back from the register's day, "
         f"{session.today()}: if its data end earlier, give a date"
