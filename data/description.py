@@ -55,7 +55,6 @@ _FILE: Final[Json] = {
     "name": "id",
     "in": "path",
     "required": True,
-    "description": "The attachment.",
     "schema": {"type": "integer", "minimum": 0},
 }
 
@@ -93,9 +92,12 @@ def description(*, strict: bool) -> Json:
     paths[f"/api/{wire.TEMPLATE}"] = _path(
         "A template of reports", record, "Template", unknown=True
     )
-    paths[f"/{wire.ATTACHMENT}/{{id}}"] = _path(
-        "The file of an attachment", [_FILE], "", unknown=True
-    )
+    for folder, about, whose in (
+        (wire.ATTACHMENT, "The file of an attachment", "attachment"),
+        (wire.PRINTED, "A report with its content as a PDF", "report"),
+    ):
+        file = _FILE | {"description": f"The {whose}."}
+        paths[f"/{folder}/{{id}}"] = _path(about, [file], "", unknown=True)
     return {
         "openapi": "3.1.0",
         "info": {

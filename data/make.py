@@ -15,8 +15,8 @@ forms a legal form files on, from which year on, and the activities, owners and 
 replace. ``plans.json``: the common rows of each kind of filing, with their weight and how many of a
 hundred units fill them.
 ``facts/forms.tsv`` holds the rows of the forms of businesses, of municipalities and other public
-bodies, and of non-profits as the decrees lay them down, with the sums that they state; their names,
-headers and decrees stand here. ``facts/items.tsv`` holds the
+bodies, of non-profits and of sole traders as the decrees lay them down, with the sums that they
+state; their names, headers and decrees stand here. ``facts/items.tsv`` holds the
 line items across forms: rows by table (``a`` assets, ``p`` equity and liabilities, ``v`` income
 statement, ``n`` costs, ``y`` revenue, ``r`` receipts, ``x`` payments) and printed number, and what
 to mind.
@@ -61,6 +61,8 @@ TEMPLATES: Final = {
     385: ("Úč NUJ", "MF/17616/2013-74", "2013-01-01"),
     1164: ("Úč NO", "MF/011077/2021-74", "2022-01-01"),
     383: ("Úč NO", "MF/17695/2013-74", "2013-01-01"),
+    716: ("Úč FO", "MF/15523/2014-74", "2014-01-01"),
+    5183: ("Výkaz vybraných údajov VÚ POD 1-01", "2023", "2023-01-01"),
     483: ("Poznámky", "2013", "2009-01-01"),
     700: ("Správa audítora", "2014", "2013-01-01"),
     720: ("Správa audítora", "2014", "2013-01-01"),
@@ -138,6 +140,13 @@ ACTIVITIES: Final = ("Hlavná činnosť", "Podnikateľská činnosť", "Spolu")
 TAXED: Final = ("Hlavná nezdaňovaná", "Podnikateľská zdaňovaná", "Spolu")
 UNTAXED: Final = two("1", "2", periods=("Nezdaňovaná činnosť", "Zdaňovaná činnosť"))
 AT_THE_END: Final = two("1", "2", periods=("Účtovné obdobie", BEFORE))
+NOW_ALONE: Final[Lines] = [[("Za bežné účtovné obdobie", 1)], [("1", 1)]]
+THEN_AND_NOW: Final = two(
+    *("1", "2"),
+    periods=("Za bezprostredne predchádzajúce účtovné obdobie", "Za bežné účtovné obdobie"),
+)
+SELECTED: Final = two("1", "2")
+STAFF: Final = "III.: Tab. č. 1"
 # The forms that later ones repeat with other rows.
 PUBLIC_BALANCE: Final = [(ASSETS, wide(NOW, BEFORE, *GROSS)), (LIABILITIES, two("5", "6"))]
 PUBLIC_RESULT: Final = [(title, wide(NOW, BEFORE, *ACTIVITIES)) for title in (COSTS, REVENUE)]
@@ -170,7 +179,16 @@ HEADERS: Final[dict[int, list[tuple[str, Lines]]]] = {
     385: NON_PROFIT,
     1164: SINGLE_ENTRY,
     383: SINGLE_ENTRY,
-}
+    716: [
+        ("Príjmy", NOW_ALONE), ("Výdavky", NOW_ALONE),
+        ("Majetok", THEN_AND_NOW), ("Záväzky", THEN_AND_NOW),
+    ],
+    5183: [
+        *((f"I.: Tab. č. {number}", SELECTED) for number in (1, 2, 3)),
+        *((f"II.: Tab. č. {number}", SELECTED) for number in (1, 2)),
+        (STAFF, SELECTED),
+    ],
+}  # fmt: skip
 # Where the facts name the rows of a form, and which of its tables a letter means.
 ITEM_COLUMNS: Final = {
     699: "form_699", 687: "form_687", 21: "forms_21_22", 22: "forms_21_22",
@@ -214,9 +232,10 @@ def table(
         words: Json = {"sk": slovak}
         return words if english is None else words | {"en": english.get(slovak, slovak)}
 
-    caption = "Text" if title == INCOME else title.upper()
+    caption = "Text" if title == INCOME or "Tab." in title else title.upper()
     labels = ["Označenie", caption, "Číslo riadku"]
-    if not any(row["mark"] for row in rows):
+    # The marks of the staff have no column: the form prints them before the captions.
+    if title == STAFF or not any(row["mark"] for row in rows):
         del labels[0]
     last = len(lines)
     # Where the second line is one of periods, the labels beside it are as high as both.

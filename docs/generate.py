@@ -68,10 +68,10 @@ def table(heads: list[str], rows: Iterator[list[str]]) -> str:
 def codelists() -> str:
     """Return what ties each codelist to its endpoint, field and label."""
     return table(
-        ["function", "endpoint", "record field", "label column", "official list", "in a shell"],
+        ["call", "endpoint", "record field", "label column", "official list", "in a shell"],
         (
             [
-                f"`fk.{name}()`",
+                f"`{call_of(name)}`",
                 f"`/api/{codelist.endpoint}`",
                 f"`{codelist.field}`",
                 f"`{codelist.label}`",
@@ -81,6 +81,12 @@ def codelists() -> str:
             for name, codelist in wire.CODELISTS.items()
         ),
     )
+
+
+def call_of(codelist: str) -> str:
+    """Return the call that fetches a codelist: those of places have functions of their own."""
+    own = wire.CODELISTS[codelist].located
+    return f"fk.{codelist}()" if own else f'fk.codelist("{codelist}")'
 
 
 def endpoints() -> str:
@@ -115,7 +121,7 @@ def fields() -> str:
                 f"`{field}`",
                 f"{meaning_en}<br>*{meaning_sk}*",
                 f"`{dtype}`",
-                f"`fk.{codelist}()`" if codelist else "",
+                f"`{call_of(codelist)}`" if codelist else "",
             ]
             for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name).rows()
         )

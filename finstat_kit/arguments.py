@@ -37,7 +37,7 @@ _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
 _A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
 _A_DAY_OR_SPAN: Final = Either(
     "give 'YYYY-MM-DD', a datetime.date, or '-30d' to count back",
-    "give YYYY-MM-DD, or -30d for the last 30 days",
+    "give YYYY-MM-DD, or -30d to count back 30 days",
 )
 FIRST_YEAR: Final = 1990  # years before and after are slips
 LAST_YEAR: Final = 2100
@@ -103,6 +103,11 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
             cure=Either(f"give '-{days[1]}' to count back", f"give -{days[1]} to count back"),
         )
     return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
+
+
+def is_span(value: object) -> bool:
+    """Return whether a valid ``changed_since`` is counted back from the register's day."""
+    return isinstance(value, timedelta) or (isinstance(value, str) and value.startswith("-"))
 
 
 def span(name: str, value: object) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import shutil
@@ -10,13 +11,20 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import getmembers_static
+from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.cli.commands import cli
 from tests.support.pages import FENCED, ROOT, blocks, difference, links, pages, run
 
 DOCS = ROOT / "docs"
@@ -100,6 +108,95 @@ def headings(path: Path) -> set[str]:
     text = FENCED.sub("", path.read_text(encoding="utf-8"))
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+_SPAN = re.compile(r"(`+)([^`]+)\1(?!`)")
+_NAME = re.compile(r"\bfk((?:\.[A-Za-z_]\w*)+)")
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Yield name and text of all that readers see: pages, generated ones, notebooks, help."""
+    generate = _generate()
+    for kind in ("codelists", "endpoints", "fields", "errors", "commands"):
+        yield f"_generated/{kind}.md", getattr(generate, kind)()
+    for path in PAGES:
+        yield name_of(path), path.read_text(encoding="utf-8")
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        yield name_of(path), "\n\n".join("".join(cell["source"]) for cell in cells)
+    for name in dir(fk):
+        public = getattr(fk, name)
+        members = [member for name, member in getmembers_static(public) if name[0] != "_"]
+        helps = [member.__doc__ or "" for member in (public, *filter(callable, members))]
+        yield f"help(fk.{name})", "\n\n".join(helps)
+
+
+def _generate() -> ModuleType:
+    spec = spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _named(path: str) -> Any:
+    """Return what ``fk`` and a path of names say, such as ``.units.ids``."""
+    return attrgetter(path.lstrip("."))(fk)
+
+
+def test_every_name_and_call_on_a_page_exists() -> None:
+    """Also where it is not run: each name is there, and takes the arguments that it is given."""
+    calls = 0
+    for page, text in _texts():
+        for path in _NAME.findall(text):
+            assert path == ".NAME" or _named(path) is not None, page
+        spans = [code for _, code in _SPAN.findall(FENCED.sub("", text))]
+        for code in [block.code for block in blocks(text)] + [c for c in spans if "fk." in c]:
+            # An ellipsis stands for arguments, or for the lines of a block.
+            whole = re.sub(r"…|=(?=\))", lambda found: "=..." if found[0] == "=" else "...", code)
+            tree = ast.parse(f"{whole} ..." if whole.endswith(":") else whole.strip())
+            for call in ast.walk(tree):
+                if isinstance(call, ast.Call) and _NAME.fullmatch(ast.unparse(call.func)):
+                    _check_call(call, f"{page}: {code}")
+                    calls += 1
+
+    assert calls > 250
+
+
+def _check_call(call: ast.Call, where: str) -> None:
+    signature = inspect.signature(_named(ast.unparse(call.func).removeprefix("fk")))
+    values = [ast.unparse(argument) for argument in call.args]
+    options = {option.arg: None for option in call.keywords if option.arg}
+    starred = any(value[:1] == "*" for value in values) or len(options) < len(call.keywords)
+    bind = signature.bind_partial if starred or "..." in values else signature.bind
+    try:
+        bind(*(value for value in values if value[:1] != "*" and value != "..."), **options)
+    except TypeError as error:
+        raise AssertionError(f"{where}: {error}") from error
+
+
+def test_every_command_on_a_page_exists() -> None:
+    """Each command of the shell is there, with the options that it is given."""
+    commands = 0
+    for page, text in _texts():
+        for name, line in re.findall(r"finstat-kit ([a-z]+)([^\n`|]*)", text):
+            command = cli.commands.get(name)
+            assert command is not None, f"{page}: finstat-kit {name}"
+            options = {option for parameter in command.params for option in parameter.opts}
+            given = set(re.findall(r"(?<=\s)--[a-z-]+", line))
+            assert given <= options | {"--help"}, f"{page}: finstat-kit {name}{line}"
+            commands += 1
+
+    assert commands > 20
+
+
+def test_the_example_of_a_docstring_is_a_real_one() -> None:
+    """CONTRIBUTING shows the one that the package has."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r'def codelist.*?"""(.*?)"""', page, re.DOTALL)
+
+    assert inspect.cleandoc(shown) == inspect.getdoc(fk.Register.codelist)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

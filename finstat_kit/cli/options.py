@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHOSEN_BY: Final = "finstat_kit.chosen_by"  # in the context: what names the register, and its value
 _VARIABLE: Final = "FINSTAT_KIT_URL"
 F = TypeVar("F", bound=Callable[..., Any])
-_SINCE: Final = "Changed on this day or later, or -30d for the last 30 days."
+_SINCE: Final = "Changed on this day or later, or -30d to count back 30 days."
 
 
 def _together(*options: Callable[[F], F]) -> Callable[[F], F]:

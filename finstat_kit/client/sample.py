@@ -239,6 +239,7 @@ class Sample(Register):
         ``empty_content``       ``obsah`` is ``{}``
         ``no_content``          no ``obsah``
         ``title_only``          a title page and no tables
+        ``no_tables``           a title page, and ``tabulky`` is an empty list
         ``attachments_only``    a PDF, without ``idSablony`` and ``obsah``
         ``text_truths``         booleans of the title page are texts
         ``deleted``             the records have the state ``ZMAZANÉ``

@@ -91,7 +91,7 @@ class Served:
             # is known where the report is.
             if path == _TEMPLATE and not (shipped(int(id_)) or state.uses(int(id_))):
                 return not_held(state, method)
-        if path == f"/api/{wire.TEMPLATES}" or path.startswith(f"/{wire.ATTACHMENT}/"):
+        if path == f"/api/{wire.TEMPLATES}" or path[1:].rpartition("/")[0] in routes.FILES:
             return not_held(state, method)
         with self._lock:
             if self._store is None or self._store[0] is not state:

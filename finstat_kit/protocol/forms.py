@@ -1,10 +1,10 @@
 """The forms of reports: templates of the register, checked and read, and what their captions say.
 
 A report has neither the labels of its rows nor the number of its columns: both are in its
-template. The forms of businesses, public bodies and non-profits come with the package; any other
-has to be requested. Where the register's form has no English, captions have the package's: a
-caption is a term, looked up in ``data/facts/english.tsv``, and what follows it, accounts and the
-rows that it adds up, written in the words of the register's English forms.
+template. The forms of businesses, public bodies, non-profits and sole traders come with the
+package; any other has to be requested. Where the register's form has no English, captions have the
+package's: a caption is a term, looked up in ``data/facts/english.tsv``, and what follows it,
+accounts and the rows that it adds up, written in the words of the register's English forms.
 
 Designations of rows repeat and have misprints, so a row's place in the hierarchy comes from the
 rows above it; a sum is read from its Slovak caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``.

@@ -31,6 +31,7 @@ STATEMENT: Final = "uctovna-zavierka"
 REPORT: Final = "uctovny-vykaz"
 ANNUAL_REPORT: Final = "vyrocna-sprava"
 ATTACHMENT: Final = "domain/financialreport/attachment"  # not below /api; then the id
+PRINTED: Final = "domain/financialreport/pdf"  # a report with its content; then its id
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
 

@@ -22,10 +22,10 @@ from finstat_kit.widgets.controls.background import LatestWins, Outcome
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import failed, since_text, words
 
-# Seven days are today and the six before it: changed_since includes its day.
+# The days that changed_since="-7d" and "-30d" are.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {
-    "last_7": lambda today: today - timedelta(days=6),
-    "last_30": lambda today: today - timedelta(days=29),
+    "last_7": lambda today: today - timedelta(days=7),
+    "last_30": lambda today: today - timedelta(days=30),
     "this_year": lambda today: today.replace(month=1, day=1),
     "everything": lambda _: None,
 }
@@ -46,8 +46,8 @@ class ChangePicker(base.Picker):
             observable. Pass it as ``changed_since=``.
         lang: Settable; the choice is kept.
         calendar: The field with the day.
-        quick: The buttons by name: ``last_7``, ``last_30`` (days, today included), ``this_year``,
-            ``everything``; by the register's own today.
+        quick: The buttons by name: ``last_7``, ``last_30`` (as ``"-7d"`` and ``"-30d"``),
+            ``this_year``, ``everything``; by the register's own today.
 
     Example:
         >>> import finstat_kit as fk
@@ -55,7 +55,7 @@ class ChangePicker(base.Picker):
         ...     picker = fk.ChangePicker(lang="en")
         >>> picker.quick["last_30"].click()
         >>> picker
-        ChangePicker(value='2026-06-01', count=323, lang='en')
+        ChangePicker(value='2026-05-31', count=339, lang='en')
     """
 
     value: traitlets.Any = traitlets.Any(None, allow_none=True)

@@ -21,12 +21,14 @@ from matplotlib.patches import Rectangle
 from nbclient import NotebookClient
 
 import finstat_kit as fk
-from finstat_kit.arguments import By, Lang
+from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.parts.rows import drawn_rows
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
+from finstat_kit.frames.places.groups import GROUPS
 from finstat_kit.protocol import wire
+from tests.support.charts import EVERY, figures
 from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
@@ -308,6 +310,38 @@ def test_slovak_counts_units_right() -> None:
     ]
 
 
+def test_every_chart_is_tested() -> None:
+    """What all have in common is tested of each that a user can call."""
+    assert set(EVERY) == {name for name in dir(fk) if name.startswith("plot_")}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_chart_names_the_sample(name: str) -> None:
+    """In the language asked for, whatever register is current; a register is no sample."""
+    fk.use(fk.sample(10))
+    real = fk.Register("http://127.0.0.1:9")
+    real._session.fetched.codelists["regions"] = SAMPLE.regions()
+
+    sk, en = (EVERY[name](register=SAMPLE, lang=lang, ax=axes(9, 6)) for lang in LANGS)
+    other = EVERY[name](register=real, lang="en", ax=axes(9, 6))
+
+    assert "ukážkové (vymyslené) údaje" in " ".join(sk.get_title().split())
+    assert "sample (invented) data" in " ".join(en.get_title().split())
+    assert "sample" not in other.get_title()
+
+
+@pytest.mark.parametrize("by", [*wire.BY_FIELD, *GROUPS])
+def test_every_field_has_its_words(by: Grouping) -> None:
+    """In both languages; a heading never shows the name of a column."""
+    frame = figures() if by == "size_by_law" else all_units()
+    charts = [fk.plot_counts(frame, by, lang=lang, ax=axes(9, 9)) for lang in LANGS]
+    sk, en = (" ".join(ax.get_title().split()) for ax in charts)
+
+    assert sk.startswith("Účtovné jednotky podľa ")
+    assert en.startswith("Accounting units by ")
+    assert by in GROUPS or by not in sk.split() + en.split()
+
+
 @pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
 def test_titles_name_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
@@ -523,18 +557,15 @@ def test_own_axes_are_pyplots(monkeypatch: pytest.MonkeyPatch) -> None:
 
         plt.switch_backend("agg")
         before = {name: value for name, value in mpl.rcParams.items() if name != "backend"}
-        made = [
-            plot(all_units())
-            for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_counts)
-        ]
+        made = [draw() for draw in (*EVERY.values(), EVERY["plot_counts"])]
         numbers = plt.get_fignums()
         after = {name: value for name, value in mpl.rcParams.items() if name != "backend"}
         for ax in made:
             check_legible(ax)
             plt.close(ax.figure)  # type: ignore[arg-type]
 
-    assert len({id(ax.figure) for ax in made}) == 4
-    assert len(numbers) >= 4
+    assert len({id(ax.figure) for ax in made}) == len(EVERY) + 1
+    assert len(numbers) >= len(made)
     assert after == before
 
 
@@ -557,8 +588,10 @@ def test_a_cell_shows_one_picture() -> None:
         "import finstat_kit as fk\n"
         "reg = fk.use(fk.sample(300))\n"
         "units = reg.units.get(reg.units.ids())\n"
+        "money = reg.financials(units.head(60), 2016)\n"
     )
-    calls = ("fk.plot_counts(units)", "fk.plot_map(units)", "fk.plot_last_changes(units)")
+    value = {"plot_spread": "money, 'equity'", "plot_history": "money.head(1), 'equity'"}
+    calls = [f"fk.{name}({value.get(name, 'units')})" for name in EVERY]
     cells = [nbformat.v4.new_code_cell(text) for text in (source, *calls)]
     notebook = nbformat.v4.new_notebook(cells=cells)
 
@@ -567,7 +600,7 @@ def test_a_cell_shows_one_picture() -> None:
     pictures = [
         sum("image/png" in output.get("data", {}) for output in cell["outputs"]) for cell in cells
     ]
-    assert pictures == [0, 1, 1, 1]
+    assert pictures == [0] + [1] * len(EVERY)
 
 
 @pytest.mark.slow

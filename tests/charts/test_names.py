@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from functools import partial
 from xml.etree import ElementTree
 
 import matplotlib.pyplot as plt
@@ -13,6 +14,7 @@ from matplotlib.axes import Axes
 
 import finstat_kit as fk
 from finstat_kit.arguments import Grouping, Lang
+from tests.support.charts import EVERY
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible
 from tests.support.units import SAMPLE, all_units
@@ -65,14 +67,14 @@ def test_a_picture_holds_no_character_that_is_not_drawn() -> None:
     """The svg of a chart is XML, and no name of a filer turns a text around."""
     money = SAMPLE.financials([365], [2014, 2015]).with_columns(name=pl.lit(HOSTILE))
     counts = fk.count_by(all_units().filter(kraj="SK010")).with_columns(label=pl.lit(HOSTILE))
-    spread = SAMPLE.financials(all_units().head(200), 2016)
     drawings: list[Callable[[], Axes]] = [
         lambda: fk.plot_history(money, "sales", register=SAMPLE),
-        lambda: fk.plot_history(money, ["sales", "equity"], note=HOSTILE, register=SAMPLE),
         lambda: fk.plot_counts(counts, register=SAMPLE),
-        lambda: fk.plot_map(counts, title=HOSTILE, register=SAMPLE),
-        lambda: fk.plot_spread(spread, "sales", note=HOSTILE, register=SAMPLE),
-        lambda: fk.plot_last_changes(all_units(), title=HOSTILE, register=SAMPLE),
+        *(
+            partial(draw, register=SAMPLE, **{text: HOSTILE})
+            for draw in EVERY.values()
+            for text in ("title", "note")
+        ),
     ]
     for draw in drawings:
         ax = draw()

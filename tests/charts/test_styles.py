@@ -16,6 +16,7 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.charts.parts import drawing
+from tests.support.charts import EVERY
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, laid_out, texts, written
 from tests.support.units import SAMPLE, all_units
@@ -44,6 +45,8 @@ CHARTS: dict[str, Any] = {
     "years": lambda ax: fk.plot_last_changes(all_units(), every="year", ax=ax),
     "months": lambda ax: fk.plot_last_changes(all_units(), every="month", ax=ax),
     "nothing": lambda ax: fk.plot_last_changes(all_units().head(0), ax=ax),
+    "boxes": lambda ax: EVERY["plot_spread"](ax=ax),
+    "lines": lambda ax: EVERY["plot_history"](ax=ax),
 }
 
 
@@ -117,8 +120,8 @@ def test_a_failed_chart_leaves_no_figure() -> None:
             fk.plot_map(all_units(), title="A \U00012000")
     assert plt.get_fignums() == before
 
-    for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes):
-        ax = plot(all_units())
+    for draw in EVERY.values():
+        ax = draw()
         assert len(plt.get_fignums()) == len(before) + 1
         plt.close(ax.figure)  # type: ignore[arg-type]
         assert plt.get_fignums() == before

@@ -170,8 +170,8 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
     ("arguments", "told"),
     [
         (["count", "--sample", "--changed-since", "1.7.2026"],
-         "--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d for the last 30 "
-         "days"),
+         "--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d to count back "
+         "30 days"),
         (["count", "--sample", "--changed-since", "30d"],
          "--changed-since 30d is not a valid date; give -30d to count back"),
         (["ids", "--sample", "--after-id", "-1"],

@@ -394,7 +394,7 @@ def test_reading_a_shipped_form_needs_no_register() -> None:
     cells = fk.cells(report)
     assert fk.items(cells)["reason"].null_count() > 0
     with pytest.raises(fk.UsageError, match="no register is chosen"):
-        fk.cells(report.with_columns(idSablony=pl.lit(716)))
+        fk.cells(report.with_columns(idSablony=pl.lit(733)))
     with pytest.raises(fk.UsageError, match="no register is chosen"):
         fk.regions()
 

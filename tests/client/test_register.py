@@ -252,6 +252,35 @@ def test_spans_are_counted_from_the_registers_day(span: Any) -> None:
     assert reg.units.scan(changed_since=span).select("id").collect().equals(wanted)
 
 
+def test_a_span_without_a_change_names_its_day() -> None:
+    """The data of a served sample end in June, whatever the day of the calendar is."""
+    old = fk.sample(300)
+    old.set_today("2026-11-26")
+    told = "nothing has changed since 2026-10-27, counted back from .* 2026-11-26: .* give a date"
+
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        assert old.units.count(changed_since="-30d") == 0
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        assert old.units.ids(changed_since=timedelta(days=30)).is_empty()
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        assert old.reports.count(changed_since="-30d") == 0
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        assert old.reports.ids(changed_since="-30d").is_empty()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_day_that_was_given_is_not_told_again() -> None:
+    """Nor is a span told that has changes, or where a filter or a limit leaves none."""
+    old = fk.sample(300)
+    old.set_today("2026-11-26")
+
+    assert old.units.count(changed_since="2026-10-27") == 0
+    assert old.units.count(changed_since="-300d") > 0
+    assert old.units.count(changed_since="-30d", legal_form_code="112") == 0
+    assert old.units.ids(changed_since="-30d", after_id=5).is_empty()
+    assert old.units.ids(changed_since="-30d", limit=0).is_empty()
+
+
 @pytest.mark.parametrize(
     "span", ["-d", "30d", "-1m", timedelta(days=-1), "-99999d", np.datetime64("NaT", "D"), True]
 )

@@ -36,10 +36,18 @@ pytestmark = pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarn
 LOGS = (*LISTS, "cells", "codelists", "templates")
 
 
+def with_a_form_of_its_own() -> Watched:
+    """Return a register with a report on a form that the package has not."""
+    register = Watched(fk.sample(12))
+    living = register.sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
+    register.sample.file(living.head(1), year=2024, case="unknown_template")
+    return register
+
+
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give the folder of a mirror with contents of four days, of which two were merged."""
-    register = Watched(fk.sample(12))
+    register = with_a_form_of_its_own()
     path = synced(tmp_path_factory.mktemp("old") / "ruz", register, contents=True)
     for number in range(3):
         day_of_filings(register)
@@ -52,7 +60,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def later() -> Watched:
     """Give the register of that mirror, a day later."""
-    register = Watched(fk.sample(12))
+    register = with_a_form_of_its_own()
     for _ in range(3):
         day_of_filings(register)
     next_day(register)

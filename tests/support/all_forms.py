@@ -31,6 +31,7 @@ COLUMNS: dict[int, list[tuple[str, ...]]] = {
     522: [FOUR, TWO], 521: [ACTIVITIES] * 2,
     1180: [FOUR, TWO, ACTIVITIES, ACTIVITIES], 385: [FOUR, TWO, ACTIVITIES, ACTIVITIES],
     1164: [TAXED, TAXED, TWO, TWO], 383: [TAXED, TAXED, TWO, TWO],
+    716: [TWO[:1], TWO[:1], TWO[::-1], TWO[::-1]], 5183: [TWO] * 6,
 }  # fmt: skip
 FIELDS = {"template": "form", "cisloRiadku": "number", "oznacenie": "mark", "text_sk": "label_sk"}
 

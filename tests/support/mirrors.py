@@ -15,13 +15,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from finstat_kit.protocol import wire
 from tests.support.registers import Watched
 from tests.support.syncs import SEED, UNITS
 
-CODELISTS = (
-    "regions", "districts", "municipalities", "legal_forms", "activities", "ownership_types",
-    "size_classes",
-)  # fmt: skip
+CODELISTS = tuple(wire.CODELISTS)
 
 QUARTER = 72  # units per page: four commits
 

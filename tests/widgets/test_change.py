@@ -21,8 +21,8 @@ from tests.support.registers import Scripted
 @pytest.mark.parametrize(
     ("quick", "day"),
     [
-        ("last_7", date(2026, 6, 24)),
-        ("last_30", date(2026, 6, 1)),
+        ("last_7", date(2026, 6, 23)),
+        ("last_30", date(2026, 5, 31)),
         ("this_year", date(2026, 1, 1)),
         ("everything", None),
     ],

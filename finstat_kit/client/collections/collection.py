@@ -69,7 +69,9 @@ class Collection(Checked):
             181433
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id)
-        return walk.count(self._session, query)
+        number = walk.count(self._session, query)
+        walk.warn_of_none(self._session, changed_since, query, number)
+        return number
 
     def ids(
         self,
@@ -109,7 +111,9 @@ class Collection(Checked):
             [1, 141, 215]
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
-        return walk.ids(self._session, self._name, query, limit, connections, progress)
+        frame = walk.ids(self._session, self._name, query, limit, connections, progress)
+        walk.warn_of_none(self._session, changed_since, query, frame.height, limit)
+        return frame
 
     def pages(
         self,
@@ -261,8 +265,8 @@ class Units(Collection):
             after_id: Only ids greater than this one.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several;
-                each takes a request of its own.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several; each takes a request of its own.
 
         Returns:
             The number of ids, deleted and non-public units included.
@@ -273,12 +277,13 @@ class Units(Collection):
             ...     fk.units.count(changed_since="2026-06-01")
             323
         """
-        filters = walk.filters_of(ico, dic, legal_form_code)
-        return sum(
-            walk.count(self._session, walk.query_of(self._session, self._name, changed_since,
-                                                    after_id, None, of_form))
-            for of_form in filters
-        )  # fmt: skip
+        queries = [
+            walk.query_of(self._session, self._name, changed_since, after_id, None, of_form)
+            for of_form in walk.filters_of(ico, dic, legal_form_code)
+        ]
+        number = sum(walk.count(self._session, query) for query in queries)
+        walk.warn_of_none(self._session, changed_since, queries[0], number)
+        return number
 
     def ids(
         self,
@@ -306,8 +311,9 @@ class Units(Collection):
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
             ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
             dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of `legal_forms`, or of several,
-                walked one after another; an error then has no ids, and the cursor of the beginning.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several, walked one after another; an error
+                then has no ids, and the cursor of the beginning.
             connections: Concurrent requests, 1 to 256; None is the register's own setting. The
                 ids are the same. A walk with a *limit*, or one that the register's rate holds
                 back, uses one connection.
@@ -330,7 +336,9 @@ class Units(Collection):
             walk.query_of(self._session, self._name, changed_since, after_id, page_size, of_form)
             for of_form in filters
         ]
-        return walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
+        frame = walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
+        walk.warn_of_none(self._session, changed_since, queries[0], frame.height, limit)
+        return frame
 
     def pages(
         self,

@@ -186,9 +186,10 @@ def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.D
 
 def _not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
     shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
+    others = "the others are in .partial of this error, or " if partial.height else ""
     return NotFound(
         f"{len(missing)} of {number} ids have no record: {shown}",
-        cure=Either('the others are in .partial of this error, or give errors="keep"'),
+        cure=Either(f'{others}give errors="keep"'),
         ids=missing,
         partial=partial,
     )

@@ -91,6 +91,20 @@ def answered_since(
     return day
 
 
+def warn_of_none(
+    session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
+) -> None:
+    """Warn where nothing changed since a day that was counted back, and name that day."""
+    if number or session.copy is not None or not arguments.is_span(changed_since):
+        return  # the data of a copy end on its day
+    if query.filters or query.after_id or limit == 0:
+        return  # other reasons to find nothing
+    warn(
+        f"nothing has changed since {query.changed_since}, counted back from the register's day, "
+        f"{session.today()}: if its data end earlier, give a date"
+    )
+
+
 def count(session: Session, query: Query, stop: threading.Event | None = None) -> int:
     """Return the number of ids of a query."""
     return session.exchange.get(requests.count(query), stop)

@@ -23,6 +23,8 @@ INTERIM: Final = "Priebežná"
 _USUAL_MONTHS: Final = 12
 _EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
 _BOTH: Final = 2  # statements with numbers
+# Filings of a unit and year that are tried one after the other; of more, twice as many each time.
+_ONE_BY_ONE: Final = 4
 
 
 class Choice:
@@ -53,6 +55,7 @@ class Choice:
         self._read = read
         self.reports = reports
         self.readings = of_none()
+        self._added = 0  # times
         self._not_held = reports["id"].clear()
         self._kinds: pl.DataFrame | None = None
         self._refresh()
@@ -64,6 +67,7 @@ class Choice:
             reports: Their records.
             not_held: Ids of wanted ones that are not held: their filings are taken untried.
         """
+        self._added += 1
         self.reports = pl.concat([self.reports, reports])
         more = self._read(reports)
         self.readings = Readings(
@@ -90,13 +94,14 @@ class Choice:
             able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
         if able.is_empty():
             return next_ids
+        many = 2 ** max(self._added - _ONE_BY_ONE, 0)
         settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
         tried = (
             able.join(self._merits, on="statement_id", how="left")
             .sort(*_EACH, "turn")
             .filter(~settled.over(_EACH))
             .join(self._next, on="statement_id", how="semi", maintain_order="left")
-            .unique(_EACH, keep="first", maintain_order=True)
+            .filter(pl.int_range(pl.len()).over(_EACH) < many)
         )
         wanted = tried.join(self._next, on="statement_id", maintain_order="left_right")
         return wanted["report_id"].unique(maintain_order=True)

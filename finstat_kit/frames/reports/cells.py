@@ -89,28 +89,32 @@ def schema_of_cells(*, labels: bool) -> pl.Schema:
     return pl.Schema({**CELLS, **_LABELS}) if labels else CELLS
 
 
-def checked(reports: object) -> pl.Schema:
-    """Return the columns of a frame of reports; refuse a frame without the columns of cells."""
+def checked(reports: object, name: str = "reports") -> pl.Schema:
+    """Return the columns of a frame of reports; refuse a frame without the columns of cells.
+
+    Args:
+        reports: The frame.
+        name: The argument that it was given as.
+    """
     if not isinstance(reports, pl.DataFrame | pl.LazyFrame):
-        raise not_polars("reports", reports)
+        raise not_polars(name, reports)
     schema = reports.collect_schema()
-    missing = [name for name in _NEEDED if name not in schema]
+    missing = [column for column in _NEEDED if column not in schema]
     if missing:
         raise invalid(
-            "reports",
+            name,
             ...,
             f": the frame has no column {missing[0]!r}",
             give=f"records as fk.reports.get returns them, with {list(_NEEDED)} at least",
         )
-    for name, fits in (
+    for column, fits in (
         ("id", schema["id"].is_integer()),
         ("idSablony", schema["idSablony"].is_integer() or schema["idSablony"] == pl.Null),
         (wire.TABLES, schema[wire.TABLES] in (TABLES, pl.Null)),
     ):
         if not fits:
-            raise invalid(
-                "reports", ..., f": the column {name!r} is {schema[name]}, which records never have"
-            )
+            fault = f": the column {column!r} is {schema[column]}, which records never have"
+            raise invalid(name, ..., fault)
     return schema
 
 

@@ -197,7 +197,7 @@ def form_name(form: Form, lang: Lang, after: str = "") -> str:
 
 def _single_report(report: object) -> pl.DataFrame:
     frame = arguments.collected("report", report)
-    checked(frame)
+    checked(frame, "report")
     if frame.height != 1:
         raise invalid(
             "report",

@@ -74,7 +74,8 @@ class Case(msgspec.Struct, frozen=True):
         more: How many more reports than a statement of the year has.
         twice: The first report is filed twice, with ``other`` or ``equal`` figures.
         content: What a report has: ``attachments`` or ``none`` for no content, ``empty``, the
-            ``title`` page alone, or one with ``texts`` for booleans.
+            ``title`` page alone, with an empty list of tables too (``no_tables``), or one with
+            ``texts`` for booleans.
         cells: How its tables differ: a ``sum`` is wrong, all are ``blank`` but those of the
             ``previous`` year, these are ``restated``, or one is ``not_a_number``.
     """

@@ -179,14 +179,25 @@ def file_of(filings: Filings, id_: int) -> bytes | None:
     return pdf(id_) if holder and "prilohy" in holder else None
 
 
+def printed(filings: Filings, id_: int) -> bytes | None:
+    """Return the printed form of a report, None where it has no content."""
+    record = report(filings, id_)
+    return pdf(id_) if record and record.get("obsah") else None
+
+
 def pdf(id_: int) -> bytes:
-    """Return the file of an attachment: a small PDF of one empty page."""
-    return (
-        b"%%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n"
-        b"2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
-        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>endobj\n"
-        b"trailer<</Root 1 0 R>>\n%%%% vymyslena priloha %d\n%%%%EOF\n" % id_
+    """Return a small PDF of one empty page, which no other id has."""
+    objects = (
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]>>",
     )
+    body, places = b"%%PDF-1.4\n%% vymyslene %d\n" % id_, b"0000000000 65535 f \n"
+    for number, content in enumerate(objects, 1):
+        places += b"%010d 00000 n \n" % len(body)
+        body += b"%d 0 obj%sendobj\n" % (number, content)
+    end = b"trailer<</Size 4/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % len(body)
+    return body + b"xref\n0 4\n" + places + end
 
 
 def attachment(id_: int, name: str) -> Json:
@@ -229,7 +240,9 @@ def _content(
     if template is None or wanted == "empty":
         return {}
     content: Json = {"titulnaStrana": _title(filing, unit, texts=wanted == "texts")}
-    if wanted != "title":
+    if wanted == "no_tables":
+        content["tabulky"] = []
+    elif wanted != "title":
         content["tabulky"] = tables_of(filings, filing, unit, template, again=again)
     return content
 

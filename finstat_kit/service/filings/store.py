@@ -52,6 +52,10 @@ class FiledStore(Store):
         """Return a file, None where no record has it."""
         return records.file_of(self.filings, id_)
 
+    def printed(self, report: int) -> bytes | None:
+        """Return a report as a PDF, None where it has no content."""
+        return records.printed(self.filings, report)
+
 
 def with_filings(store: Store, *, seed: int = 0) -> FiledStore:
     """Draw the filings of the units of a register."""

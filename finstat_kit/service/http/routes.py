@@ -26,7 +26,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.line import Condition
 from finstat_kit.service.state.store import Store, day_number, ico_number
 
-_FILES: Final = f"/{wire.ATTACHMENT}/"
+FILES: Final = (wire.ATTACHMENT, wire.PRINTED)
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 MAX_QUERY: Final = 8_192
 MAX_PARAMETERS: Final = 100
@@ -83,8 +83,9 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         strict: Answer 400 to everything that the specification leaves open.
     """
     route = _ROUTES.get(path)
-    if path.startswith(_FILES):
-        route = partial(_file, path.removeprefix(_FILES))
+    folder, _, name = path[1:].rpartition("/")
+    if folder in FILES:
+        route = partial(_file, folder, name)
     if route is None:
         return refusal(404, "neznáma cesta", method)
     if method not in ("GET", "HEAD"):
@@ -271,10 +272,11 @@ def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
     return sent(404, b"", method) if body is None else sent(200, body, method)
 
 
-def _file(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
+def _file(folder: str, name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
     parameters.end()
     id_ = int(name) if RECORD_RULES["id"].pattern.fullmatch(name) else -1
-    body = store.attachment(id_) if 0 <= id_ <= wire.MAX_ID else None
+    file_of = store.attachment if folder == wire.ATTACHMENT else store.printed
+    body = file_of(id_) if 0 <= id_ <= wire.MAX_ID else None
     if body is None:
         return sent(404, b"", method)
     reply = sent(200, body, method)

@@ -94,6 +94,10 @@ class Store:
         """Return a file, None where no record has it."""
         return None
 
+    def printed(self, report: int) -> bytes | None:
+        """Return a report as a PDF, None where it has no content."""
+        return None
+
     def living(self, id_: int, row: int) -> Json:
         """Return the fields of a unit in a row that do not depend on its state or its changes."""
         numbers: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}

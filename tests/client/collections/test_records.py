@@ -88,6 +88,16 @@ def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
     assert kept["datumPoslednejUpravy"].to_list() == [DAY, None, DAY]
 
 
+def test_none_of_several_ids_has_a_record() -> None:
+    """The error does not promise other rows where there are none."""
+    with pytest.raises(fk.NotFound) as caught:
+        fk.sample(10).units.get(999_999_999)
+
+    assert str(caught.value) == '1 of 1 ids have no record: 999999999; give errors="keep"'
+    assert caught.value.partial is not None
+    assert caught.value.partial.is_empty()
+
+
 @pytest.mark.parametrize(
     ("record", "named"),
     [

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.arguments import By, Grouping
 from finstat_kit.errors import ProtocolError
+from finstat_kit.frames.places.groups import GROUPS
 from finstat_kit.protocol import codelists, wire
 from tests.support.registers import Scripted
 
@@ -19,13 +22,21 @@ def locations(*entries: dict[str, object]) -> bytes:
     return json.dumps({"lokacie": entries}).encode()
 
 
+def test_names_of_codelists_and_fields_are_complete() -> None:
+    """What an editor offers for ``codelist(name)`` and ``by=`` is what the register has."""
+    assert get_args(wire.CodelistName) == tuple(wire.CODELISTS)
+    assert get_args(By) == tuple(wire.BY_FIELD)
+    fields, made = get_args(Grouping)
+    assert (fields, get_args(made)) == (By, tuple(GROUPS))
+
+
 def test_all_seven_are_sorted_by_code() -> None:
     """Each function gives its list, sorted by code, with the columns of its kind."""
     with fk.using(fk.sample()):
         heights = {name: fk.codelist(name).height for name in wire.CODELISTS}
         for name in wire.CODELISTS:
             frame = fk.codelist(name)
-            located = name in ("regions", "districts", "municipalities")
+            located = wire.CODELISTS[name].located
             assert frame.schema == (codelists.LOCATIONS if located else codelists.CLASSIFICATION)
             assert frame["code"].is_sorted()
             assert frame["code"].is_unique().all()

@@ -297,10 +297,10 @@ def test_a_length_that_does_not_fit() -> None:
 
 @pytest.mark.parametrize(
     ("template", "reason"),
-    [(716, "template_missing"), (725, "item_not_in_form")],
+    [(733, "template_missing"), (716, "item_not_in_form"), (725, "item_not_in_form")],
 )
 def test_forms_without_items(template: int, reason: str) -> None:
-    """Tables of another form: the form is named, and so is the reason; the sample has no 716."""
+    """Tables of another form: the form is named, and so is the reason; the sample has no 733."""
 
     def other(record: dict[str, object]) -> None:
         if record.get("idSablony") in (687, 699):
@@ -421,6 +421,34 @@ def test_a_filing_without_figures_has_its_reason() -> None:
 
     assert dict(zip(of_case, money["reason"], strict=True)) == cases
     assert money["unit_id"].to_list() == list(of_case.values())
+
+
+@pytest.mark.parametrize(("blank", "together"), [(3, False), (7, True)])
+def test_a_long_chain_of_corrections_is_tried_several_at_a_time(blank: int, together: bool) -> None:
+    """Four one after the other, then more at a time: each takes time, even without a network."""
+    sample, unit, (original, corrected, *_) = corrected_as("", *["all_blank"] * blank)
+    reports = sample.statements.get(original)["idUctovnychVykazov"][0].to_list()
+    watched = Watched(sample)
+
+    row = row_of(watched, unit, 2016)
+
+    assert row["statement_id"] == corrected
+    assert row["reason"] is None
+    asked = [any(path.endswith(f"vykaz?id={id_}") for path in watched.asked) for id_ in reports]
+    assert set(asked) == {together}
+
+
+def test_a_statement_whose_reports_have_no_table_has_no_figures() -> None:
+    """``tabulky`` is an empty list, which is another thing than a form without tables."""
+    sample, units = fk.sample(1_000, seed=5), without(2016)[:4]
+    filed = sample.statements.get(sample.file(units, year=2016, case="no_tables"))
+    reports = sample.reports.get(filed["idUctovnychVykazov"].explode())
+
+    money = sample.financials(units, 2016)
+
+    of_forms = reports.filter(pl.col("idSablony").is_in([687, 699, 690, 727]))
+    assert of_forms["tabulky"].list.len().unique().to_list() == [0]
+    assert set(money["reason"]) <= {"no_content", "attachments_only"}
     assert not money.select(pl.any_horizontal(ITEMS.is_not_null())).to_series().any()
     computed = fk.ratios(money).select(pl.any_horizontal(pl.col(RATIOS).is_not_null()))
     assert not computed.to_series().any()

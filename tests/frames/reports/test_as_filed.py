@@ -324,6 +324,8 @@ def test_one_report() -> None:
         fk.as_filed(two)
     with pytest.raises(fk.UsageError, match="lang='de'"):
         fk.as_filed(two.head(1), lang="de")  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match=r"^report: the frame has no column 'idSablony'"):
+        fk.as_filed(pl.DataFrame({"id": [1]}))
     with fk.using("sample", lang="en"):
         assert fk.as_filed(two.lazy().head(1)).lang == "en"
     assert fk.as_filed(two.head(1)).lang == "sk"

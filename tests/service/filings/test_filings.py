@@ -748,6 +748,53 @@ def test_files_are_what_records_say(reports: pl.DataFrame) -> None:
         assert missing.status == 404, name
 
 
+def test_a_report_with_content_is_served_as_a_pdf(reports: pl.DataFrame) -> None:
+    """By the id of the report, as the live register does; one without content has none."""
+    folder = "/domain/financialreport/pdf"
+    with_content = reports.filter(pl.col("tabulky").is_not_null())["id"].head(5).to_list()
+    without = reports.filter(pl.col("tabulky").is_null(), pl.col("titulnaStrana").is_null())["id"]
+    files = [SAMPLE._answer("GET", f"{folder}/{id_}", "") for id_ in with_content]
+
+    assert {reply.status for reply in files} == {200}
+    assert {reply.headers["Content-Type"] for reply in files} == {"application/pdf"}
+    assert len({reply.body for reply in files}) == 5
+    for name in (without[0], "2", "x", f"1/{with_content[0]}"):
+        assert SAMPLE._answer("GET", f"{folder}/{name}", "").status == 404, name
+
+
+def test_files_are_whole_pdfs(reports: pl.DataFrame) -> None:
+    """Their table names the place of each object, as readers of PDF expect."""
+    (file,) = reports["prilohy"].explode().drop_nulls().head(1).to_list()
+    body = SAMPLE._answer("GET", f"/domain/financialreport/attachment/{file['id']}", "").body
+
+    table = int(re.findall(rb"startxref\n(\d+)\n%%EOF\n$", body)[0])
+    assert body[table:].startswith(b"xref\n0 4\n0000000000 65535 f \n")
+    places = re.findall(rb"(\d{10}) 00000 n \n", body[table:])
+    assert [body[int(place) :].split(b" obj")[0] for place in places] == [b"1 0", b"2 0", b"3 0"]
+
+
+def test_every_template_that_a_report_names_is_served(reports: pl.DataFrame) -> None:
+    """But for the one of a difficult case, which no register has."""
+    named = set(reports["idSablony"].drop_nulls().to_list())
+
+    assert 716 in named
+    for template in named:
+        assert SAMPLE.template(template).height >= 0
+        assert SAMPLE._answer("GET", "/api/sablona", f"id={template}").status == 200
+
+
+def test_selected_data_under_ifrs_have_rows_without_a_mark() -> None:
+    """Template 5183: of six tables four have no column of marks, and one prints them elsewhere."""
+    body = json.loads(SAMPLE._answer("GET", "/api/sablona", "id=5183").body)
+    shapes = [
+        (t["pocetStlpcov"], len(t["riadky"]), sum("oznacenie" in row for row in t["riadky"]))
+        for t in body["tabulky"]
+    ]
+
+    assert shapes == [(5, 36, 34), (4, 7, 0), (4, 7, 0), (4, 37, 0), (4, 4, 0), (4, 2, 2)]
+    assert SAMPLE.template(5183).height == 93
+
+
 def test_nothing_is_stored() -> None:
     """The same record twice is drawn twice; what is kept of units is bounded."""
     sample = fk.sample(2_000, seed=9)

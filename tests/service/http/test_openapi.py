@@ -21,7 +21,7 @@ RECORDS = {
     "/api/uctovna-jednotka", "/api/uctovna-zavierka", "/api/uctovny-vykaz",
     "/api/vyrocna-sprava", "/api/sablona",
 }  # fmt: skip
-FILE = "/domain/financialreport/attachment/{id}"
+FILES = {f"/domain/financialreport/{name}/{{id}}" for name in ("attachment", "pdf")}
 # A right value of every parameter there is.
 RIGHT = {
     "zmenene-od": "2024-01-01",
@@ -64,18 +64,18 @@ def test_every_address_is_described(strict: bool) -> None:
     """Every address but the description's own, by GET and HEAD; and no other."""
     paths = described(strict=strict)["paths"]
 
-    assert set(paths) - {FILE} == set(routes._ROUTES) - {"/openapi.json"}
+    assert set(paths) - FILES == set(routes._ROUTES) - {"/openapi.json"}
     for path, operations in paths.items():
         assert set(operations) == {"get", "head"}
         statuses = set(operations["get"]["responses"]) - {"404"}
         assert statuses == {"200", "400", "405", "414", "421"}
-        assert ("404" in operations["get"]["responses"]) == (path in RECORDS | {FILE})
+        assert ("404" in operations["get"]["responses"]) == (path in RECORDS | FILES)
 
 
 def test_every_parameter_is_described() -> None:
     """What the strict register takes is what is described, and needs is what is required."""
     for path, operations in described(strict=True)["paths"].items():
-        if path == FILE:  # whose one parameter stands in the path
+        if path in FILES:  # whose one parameter stands in the path
             continue
         parameters = {p["name"]: p["required"] for p in operations["get"]["parameters"]}
         required = {name for name, needed in parameters.items() if needed}

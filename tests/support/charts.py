@@ -1,0 +1,26 @@
+"""One drawing by every chart, for tests of what all of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import polars as pl
+from matplotlib.axes import Axes
+
+import finstat_kit as fk
+from tests.support.units import SAMPLE, all_units
+
+
+@cache
+def figures() -> pl.DataFrame:
+    return SAMPLE.financials(all_units().head(60), 2016)
+
+
+EVERY: dict[str, Callable[..., Axes]] = {
+    "plot_counts": lambda **options: fk.plot_counts(all_units(), **options),
+    "plot_map": lambda **options: fk.plot_map(all_units(), **options),
+    "plot_last_changes": lambda **options: fk.plot_last_changes(all_units(), **options),
+    "plot_spread": lambda **options: fk.plot_spread(figures(), "equity", **options),
+    "plot_history": lambda **options: fk.plot_history(figures().head(1), "equity", **options),
+}
