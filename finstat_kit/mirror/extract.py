@@ -11,7 +11,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror.files import File, failures_named, legible
+from finstat_kit.mirror.files import File, failures_named, legible, moved
 from finstat_kit.mirror.runs import FORMAT, Origin, Point, Run, Runs
 from finstat_kit.mirror.state import CONTENTS, LOGS, State, lacking_of
 from finstat_kit.mirror.versions import (
@@ -27,7 +27,7 @@ from finstat_kit.mirror.versions import (
 )
 
 # Its files are compared with their names: git must not change the ends of their lines.
-_ATTRIBUTES: Final = "* -text\n"
+_ATTRIBUTES: Final = b"* -text\n"
 _OWN: Final = 1  # the version of all rows of an extract
 NotHeldOf = Callable[[str, pl.Series, int], UsageError]
 
@@ -80,8 +80,8 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             dict.fromkeys(files, _OWN), {}, 1,
         )  # fmt: skip
         Runs(small).commit(Run(FORMAT, 1, about, (point,), files), after=0)
-        (small / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
-        small.replace(target)
+        (small / ".gitattributes").write_bytes(_ATTRIBUTES)
+        moved(small, target)
 
 
 def _newest(state: State) -> Iterator[tuple[str, pl.DataFrame]]:
