@@ -67,14 +67,14 @@ class Line(NamedTuple):
 
     check: str
     status: str
+    seen: str  # before what is expected: a narrow terminal has the first columns
     expected: str
-    seen: str
     meaning: str
 
 
 def line(check: str, status: str, seen: str, meaning: str = "") -> Line:
     """Return a line of a check, with what is expected of it."""
-    return Line(check, status, EXPECTED[check], seen, meaning)
+    return Line(check, status, seen, EXPECTED[check], meaning)
 
 
 def judged(check: str, good: bool, seen: str, meaning: str, otherwise: str = "fail") -> Line:

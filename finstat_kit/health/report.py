@@ -49,7 +49,7 @@ def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     Returns:
         One row per check, the worst first, all String: ``check``; ``status``, which is ``ok``,
         ``warn`` (it works, but should be examined) or ``fail`` (the client would refuse it);
-        ``expected`` and ``seen``; ``meaning`` of the difference, empty if all is well.
+        ``seen`` and ``expected``; ``meaning`` of the difference, empty if all is well.
 
     Raises:
         UsageError: No register is chosen, or *register* is not one.

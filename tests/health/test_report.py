@@ -264,7 +264,7 @@ def test_a_template_that_is_not_there_is_noticed() -> None:
 
     line = report.filter(check="templates of reports").row(0)
     assert line[1] == "warn"
-    assert line[3].startswith(f"{template}: status 404")
+    assert line[2].startswith(f"{template}: status 404")
 
 
 def test_the_worst_comes_first() -> None:
