@@ -23,6 +23,7 @@ import finstat_kit as fk
 sys.path.insert(0, str(Path(__file__).parent))
 
 import generate
+import hosting
 
 project = "finstat_kit"
 version = release = fk.__version__
@@ -49,7 +50,8 @@ nb_execution_mode = "off"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the default loads scripts from the network
 
 html_theme = "pydata_sphinx_theme"
-html_title = "finstat_kit"
+html_title = f"finstat_kit {release}"
+html_baseurl = hosting.base_url()
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
@@ -63,7 +65,15 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-_ALONE: Final = ("index", "start", "how-fast", "how-it-is-built", "contributing", "changelog")
+_ALONE: Final = (
+    "index",
+    "start",
+    "how-fast",
+    "how-it-is-built",
+    "what-stays",
+    "contributing",
+    "changelog",
+)
 html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 
 # Types of other libraries in signatures: their inventories are on the network.
@@ -122,6 +132,9 @@ def true_signature(
 def setup(app: Sphinx) -> None:
     """Write the generated pages before any page is read."""
     generate.write(Path(__file__).parent)
+    app.add_search_language(hosting.BothLanguages)
+    app.connect("html-page-context", hosting.add_social_picture)
+    app.connect("build-finished", hosting.write_sitemap)
     app.connect("missing-reference", resolve_short_names)
     app.connect("autodoc-process-docstring", keep_colons, priority=400)  # before napoleon
     app.connect("autodoc-process-signature", true_signature)

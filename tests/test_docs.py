@@ -275,6 +275,9 @@ def test_how_fast_shows_every_benchmark() -> None:
     assert set(re.findall(r"\{include\} \.\./benchmarks/results/(\w+)\.md", page)) == measured
 
 
+_NOT_LOADED = ("next", "prev", "search", "index", "canonical")
+
+
 class _Targets(HTMLParser):
     """What an HTML page refers to, and where it can be entered."""
 
@@ -293,7 +296,7 @@ class _Targets(HTMLParser):
             self.targets.append(values["href"])
         elif tag in ("img", "script", "iframe") and "src" in values:
             self.loaded.append(values["src"])
-        elif tag == "link" and values.get("rel") not in ("next", "prev", "search", "index"):
+        elif tag == "link" and values.get("rel") not in _NOT_LOADED:
             self.loaded.append(values.get("href", ""))
 
 
@@ -342,15 +345,34 @@ def test_the_site_builds_is_whole_and_can_be_searched(tmp_path: Path) -> None:
     assert "howto/counts" in _searched(site, "company by name")
     assert "gallery" in _searched(site, "municipality total assets")
     assert "reference/whose-figures" in _searched(site, "micro small")
+    assert "reference/records" in _searched(site, "kód obce")
+    assert _searched(site, "kod obce") == _searched(site, "kód obce")
+    _check_hosting(site, set(read))
+
+
+def _check_hosting(site: Path, pages: set[Path]) -> None:
+    """Every page of the contents is in the sitemap and names its picture, which is there."""
+    sitemap = (site / "sitemap.xml").read_text(encoding="utf-8")
+    base, _, _ = re.findall(r"<loc>(.*?)</loc>", sitemap)[0].partition("changelog")
+    listed = {site / place.removeprefix(base) for place in re.findall("<loc>(.*?)</loc>", sitemap)}
+
+    assert base.startswith("https://")
+    assert pages - listed == {site / f"{name}.html" for name in ("genindex", "search")}
+    for path in listed:
+        text = path.read_text(encoding="utf-8")
+        (picture,) = re.findall(r'<meta property="og:image" content="(.*?)">', text)
+        assert (site / picture.removeprefix(base)).is_file()
+        assert f'<meta property="og:url" content="{base}' in text
 
 
 def _searched(site: Path, words: str) -> set[str]:
     """Return the pages that the search of a site finds: those with all words, by their stems."""
-    from sphinx.search.en import SearchEnglish
+    sys.path.insert(0, str(DOCS))
+    from hosting import BothLanguages
 
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text.removeprefix("Search.setIndex(").removesuffix(")"))
-    language = SearchEnglish({})
+    language = BothLanguages({})
     pages = set(index["docnames"])
     for word in set(words.split()) - set(language.stopwords):
         having = [index[part].get(language.stem(word), []) for part in ("terms", "titleterms")]

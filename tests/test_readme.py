@@ -44,7 +44,7 @@ def test_the_demo_counts_every_unit() -> None:
 
 
 def test_ci_runs_the_readmes_commands() -> None:
-    """CI runs the commands that the README gives to paste, and compares the demo of the docs."""
+    """CI runs the commands that the README gives to paste."""
     commands = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
     script = ROOT / ".ci" / "run"
     if not script.is_file():
@@ -52,5 +52,4 @@ def test_ci_runs_the_readmes_commands() -> None:
 
     assert len(commands) == 2
     assert "README.md" in script.read_text(encoding="utf-8")
-    assert "docs/start.md" in script.read_text(encoding="utf-8")
     assert all(shlex.split(command)[0] == "python3" for command in commands)

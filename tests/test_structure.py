@@ -234,7 +234,7 @@ def test_error_tree_is_drawn() -> None:
 
 
 def test_lowest_versions_are_the_admitted_ones() -> None:
-    """CI tests on the lowest polars and httpx that the project admits."""
+    """The checks run on the lowest polars, httpx and filelock that the project admits."""
     root = PACKAGE.parent
     if not (root / ".ci" / "run").is_file():
         pytest.skip("not a checkout")
@@ -243,8 +243,11 @@ def test_lowest_versions_are_the_admitted_ones() -> None:
 
     assert "polars>=2.0,<3" in project["dependencies"]
     assert "httpx>=0.28,<1" in project["dependencies"]
-    assert "polars==2.0.0" in script
-    assert "httpx==0.28.0" in script
+    assert "filelock>=3.16" in project["dependencies"]
+    for text in (script, (root / "noxfile.py").read_text(encoding="utf-8")):
+        assert re.findall(r"(?:polars|httpx|filelock)==[\d.]+", text) == [
+            "polars==2.0.0", "httpx==0.28.0", "filelock==3.16.0",
+        ]  # fmt: skip
 
 
 def test_a_wheel_has_the_data_that_is_read() -> None:
@@ -259,6 +262,9 @@ def test_a_wheel_has_the_data_that_is_read() -> None:
     )
     assert all(inside == f"finstat_kit/_{name}" for name, inside in carried.items())
     assert len(read) > 30
+    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    names = {Path(name).stem for name in carried}
+    assert names == {name for name in names if f'"{name}' in code}, "nothing reads it"
 
 
 def test_no_block_is_opened_by_use() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -181,8 +182,6 @@ def main() -> None:
         error.show(shown)
         click.echo(harmless(shown.getvalue()), err=True, nl=False)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        silence()  # the reader of the pipe has closed it
     except (click.Abort, KeyboardInterrupt) as error:
         told = error.text(_Shell(context)) if isinstance(error, Interrupted) else ""
         click.echo(harmless(told or "interrupted"), err=True)
@@ -192,6 +191,10 @@ def main() -> None:
         click.echo(harmless(f"Error: {error.text(_Shell(context))}"), err=True)
         sys.exit(2 if isinstance(error, UsageError) else 1)
     except OSError as error:  # such as a full disk
+        # The reader of the pipe has closed it, which Windows calls an invalid argument.
+        if isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL):
+            silence()
+            return
         click.echo(harmless(f"Error: {_reason(error)}"), err=True)
         try:
             sys.stdout.flush()

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
 from finstat_kit.client.register import Register
-from finstat_kit.errors import PYTHON, MirrorError, RegisterError
+from finstat_kit.errors import PYTHON, CacheError, MirrorError, RegisterError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.untrusted import first_words
+from finstat_kit.protocol.wire import Reply
 
 _SECOND_TRIES: Final = 6  # in a whole report: temporary errors are common
 _SILENCE: Final = 3  # failed requests in a row after which the register counts as unreachable
 _ASKS_FOR_PEACE: Final = frozenset({403, 429})
 _MAY_PASS: Final = frozenset({408, 500, 502, 503, 504})
+_BOM: Final = b"\xef\xbb\xbf"
 
 
 class Fault(Exception):
@@ -24,7 +27,7 @@ class Fault(Exception):
 
 
 class NotThere(Fault):
-    """A mirror does not hold what was requested."""
+    """A mirror, or a recording, does not hold what was requested."""
 
 
 class Ended(Exception):
@@ -37,17 +40,40 @@ class Ended(Exception):
 
 
 class Patient:
-    """Sends requests to a register, and keeps results that several checks share."""
+    """Sends requests to a register, and notes what several checks share.
+
+    Attributes:
+        in_process: Whether nothing is sent over a network.
+        recorded: Whether the replies come from a file, which has no headers.
+        seconds: How long each good reply took.
+        headers: Of the good replies, names in small letters.
+        codes: Codes of each codelist.
+        marks: Number of bodies with a byte order mark.
+        sent: Number of requests, second attempts included.
+    """
 
     def __init__(self, register: Register) -> None:
         self._exchange = register._session.exchange
         self.in_process = not register.base_url.startswith("http")
-        self.seconds: list[float] = []  # of the good replies
-        self.versions: Counter[str] = Counter()
+        self.recorded = register._session.replayed
+        self.seconds: list[float] = []
+        self.headers: list[Mapping[str, str]] = []
         self.codes: dict[str, set[str]] = {}
+        self.marks = 0
+        self.sent = 0
+        self._began = self._exchange.clock()
         self._second_tries = _SECOND_TRIES
         self._unanswered = 0
         self._bad = 0
+
+    @property
+    def duration(self) -> float:
+        """Seconds since the first request."""
+        return self._exchange.clock() - self._began
+
+    def header(self, name: str) -> Counter[str]:
+        """Return how often the good replies have each value of a header; "none" is without it."""
+        return Counter(headers.get(name, "none") for headers in self.headers)
 
     def ask(self, path: str, query: Mapping[str, str | int] | None = None) -> bytes:
         """Return the body for a path below /api, if it may be JSON.
@@ -65,32 +91,53 @@ class Patient:
         self._second_tries -= 1
         return self._once(request)
 
+    def refusal(self, path: str, query: Mapping[str, str | int] | None = None) -> Reply:
+        """Return the reply to a request that is to be refused, whatever its status is.
+
+        Raises:
+            Fault: There is none, or it is a temporary one.
+            Ended: The register does not reply, or requires a pause.
+        """
+        request = Request(f"/api/{path}", bytes, query or {})
+        reply, _ = self._sent(request)
+        self._exchange.keep(request, reply)
+        return reply
+
     def _once(self, request: Request[bytes]) -> bytes:
+        reply, seconds = self._sent(request)
+        if reply.status != 200:
+            raise self._failed(Fault(observed(reply)))
+        beginning = reply.body.lstrip(_BOM + b" \t\r\n")[:1]
+        if beginning != b"{":
+            what = "HTML" if beginning == b"<" else "no JSON object"
+            raise self._failed(Fault(f"{what} under {observed(reply)}"))
+        self._exchange.keep(request, reply)
+        self.seconds.append(seconds)
+        self.headers.append({name.lower(): value for name, value in reply.headers.items()})
+        self.marks += reply.body.startswith(_BOM)
+        return reply.body
+
+    def _sent(self, request: Request[bytes]) -> tuple[Reply, float]:
+        self.sent += 1
         try:
             reply, seconds = self._exchange.once(request)
         except MirrorError as error:  # no later request changes it
             raise Ended(error.message, PYTHON.phrase(error.cure)) from None
+        except CacheError:
+            raise NotThere("the recording has no such reply") from None
         except RegisterError as error:
             self._unanswered += 1
             raise self._failed(_MayPass(error.message)) from None
         self._unanswered = 0
-        headers = {name.lower(): value for name, value in reply.headers.items()}
-        observation = f"status {reply.status}{first_words(reply.body)}"
-        if reply.status == 503 and wire.NOT_HELD.lower() in headers:
-            raise NotThere(observation)
-        if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in headers):
-            raise Ended(observation, "it asked for a pause: wait, further requests prolong it")
+        names = {name.lower() for name in reply.headers}
+        if reply.status == 503 and wire.NOT_HELD.lower() in names:
+            raise NotThere(observed(reply))
+        if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in names):
+            meaning = "it asked for a pause: wait, further requests prolong it"
+            raise Ended(observed(reply), meaning)
         if reply.status in _MAY_PASS:
-            raise self._failed(_MayPass(observation))
-        if reply.status != 200:
-            raise self._failed(Fault(observation))
-        beginning = reply.body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        if beginning != b"{":
-            found = "HTML" if beginning == b"<" else "no JSON object"
-            raise self._failed(Fault(f"{found} under status 200{first_words(reply.body)}"))
-        self.seconds.append(seconds)
-        self.versions[headers.get("x-api-version", "none")] += 1
-        return reply.body
+            raise self._failed(_MayPass(observed(reply)))
+        return reply, seconds
 
     def _failed(self, fault: Fault) -> Exception:
         """Return the fault, or the end of the report after too many."""
@@ -105,10 +152,15 @@ class _MayPass(Fault):
     """A temporary fault, worth another attempt."""
 
 
+def observed(reply: Reply) -> str:
+    """Return status and first words of a reply, without numbers: pages of errors have addresses."""
+    return f"status {reply.status}{re.sub(r'[0-9]', '9', first_words(reply.body))}"
+
+
 def as_object(body: bytes) -> dict[str, Any]:
     """Return the JSON object in a body from `Patient.ask`, valid or not."""
     try:
-        found: dict[str, Any] = json.loads(body.decode("utf-8-sig"))
+        content: dict[str, Any] = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise Fault("no JSON") from None
-    return found
+    return content

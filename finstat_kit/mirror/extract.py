@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
 from finstat_kit.mirror.state import State, lacking_of
-from finstat_kit.mirror.storage.files import File, failures_named, legible
+from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
 from finstat_kit.mirror.storage.folder import CONTENTS, LOGS
 from finstat_kit.mirror.storage.runs import FORMAT, Origin, Point, Run, Runs
 from finstat_kit.mirror.storage.versions import (
@@ -28,7 +28,7 @@ from finstat_kit.mirror.storage.versions import (
 )
 
 # Its files are compared with their names: git must not change the ends of their lines.
-_ATTRIBUTES: Final = "* -text\n"
+_ATTRIBUTES: Final = b"* -text\n"
 _OWN: Final = 1  # the version of all rows of an extract
 NotHeldOf = Callable[[str, pl.Series, int], UsageError]
 
@@ -81,8 +81,8 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             dict.fromkeys(files, _OWN), {}, 1,
         )  # fmt: skip
         Runs(small).commit(Run(FORMAT, 1, about, (point,), files), after=0)
-        (small / ".gitattributes").write_text(_ATTRIBUTES, encoding="utf-8")
-        small.replace(target)
+        (small / ".gitattributes").write_bytes(_ATTRIBUTES)
+        moved(small, target)
 
 
 def _newest(state: State) -> Iterator[tuple[str, pl.DataFrame]]:

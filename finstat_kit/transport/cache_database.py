@@ -216,7 +216,7 @@ class Kept(NamedTuple):
     """A cached reply, as its row has it.
 
     Attributes:
-        status: 200 or 404.
+        status: 200 or 404, or of a refusal that `fk.doctor` provoked.
         fetched: Seconds since 1970.
         day: The register's day when it was fetched.
         since: The register's day when it was last known to be unchanged, by the register's own

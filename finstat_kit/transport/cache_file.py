@@ -197,14 +197,14 @@ class CacheFile:
             return None
 
     def keep(self, target: str, reply: Reply, stop: threading.Event | None = None) -> None:
-        """Keep a good reply, or a 404, replacing an older one.
+        """Keep a reply, replacing an older one to the same request.
 
         Raises:
             UsageError: The reply is of another register than the file.
             Stopped: *stop* was set while another process was writing.
         """
         key = key_of(target)
-        body = zlib.compress(reply.body if reply.status == 200 else b"", 6)
+        body = zlib.compress(reply.body, 6)
         now = float(self._wall())
         with self._lock:
             self.note(reply)

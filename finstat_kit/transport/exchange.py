@@ -226,6 +226,10 @@ class Exchange:
         self._note(target, reply.status, wire, 1, good=True)
         return reply, self._timing.clock() - sent_at
 
+    def keep(self, request: Request[bytes], reply: Reply) -> None:
+        """Keep a reply of `once` in the cache file, if there is one."""
+        self._keep(request.target, reply, None, keep=True)
+
     def close(self) -> None:
         """Close the transport's connections, and the cache file."""
         self._transport.close()

@@ -203,7 +203,7 @@ def _ctrl_c() -> Callable[[], bool]:
     Python calls its handler in the main thread alone, which waits for polars, and a notebook's
     kernel replaces the handler of polars in each cell. `faulthandler` writes in the handler itself.
     """
-    if not hasattr(faulthandler, "register"):  # on Windows polars alone can tell
+    if sys.platform == "win32":  # it has none such: polars alone can tell
         return lambda: False
     log = _log_of_interrupts()
     begin = os.fstat(log.fileno()).st_size

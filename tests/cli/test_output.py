@@ -126,8 +126,8 @@ def test_a_standard_output_that_takes_nothing_is_an_error(tmp_path: Path, unbuff
         (f"ulimit -f 1; {line} > {full}", "Error: File too large\n"),
         (
             f"ulimit -f 1; {line} --output {full}.csv",
-            f"Error: {full}.csv cannot be written: File too large; free some space, or give "
-            "another folder\n",
+            f"Error: {full}.csv cannot be written: File too large; free some space, close it where "
+            "it is open, or give another folder\n",
         ),
     ]:
         env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

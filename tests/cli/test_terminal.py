@@ -6,10 +6,9 @@ import contextlib
 import io
 import json
 import os
-import pty
 import re
 import subprocess
-import termios
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -31,6 +30,12 @@ from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
+
+if sys.platform == "win32":
+    pytest.skip("terminals of Windows are others", allow_module_level=True)
+
+import pty
+import termios
 
 # Colours, the title of the window, a line above, C1, marks that turn or hide text, line breaks.
 SIGNS = {

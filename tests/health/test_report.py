@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,26 @@ from click.testing import CliRunner
 import finstat_kit as fk
 from finstat_kit.cli import commands
 from finstat_kit.errors import TransportError
+from finstat_kit.health.lines import EXPECTED
 from finstat_kit.protocol.wire import Reply
 from tests.support.faults import CLOSE, FaultServer, reply
+from tests.support.pages import ROOT
 from tests.support.registers import Altered, Watched
 
 HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
-MOST_REQUESTS = 72
+MOST_REQUESTS = 91
 
 
 def changed(change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
-    """Return what makes a body of another, by a change of the object it holds."""
+    """Return what makes a body of another, by a change of the object it holds.
+
+    A refusal, which has no such object, stays.
+    """
 
     def body(before: bytes) -> bytes:
-        content = json.loads(before)
+        content = json.loads(before or b"{}")
+        if not content or "chyba" in content:
+            return before
         change(content)
         return json.dumps(content).encode()
 
@@ -44,7 +52,7 @@ def without(key: str) -> Callable[[bytes], bytes]:
 
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_healthy_register_is_well(strict: bool) -> None:
-    """All is well with the sample, in at most 72 requests."""
+    """All is well with the sample, in as many requests as it promises."""
     sample = fk.sample(strict=strict)
 
     report = fk.doctor(register=sample)
@@ -91,14 +99,23 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
     ("no count of units", "zostavajuce-id/uctovne-jednotky", b"{}", "counts", "warn", "it is missing"),
     ("no counts", "zostavajuce-id/uctovne-vykazy", b"{}", "uctovne-vykazy", "fail", "it is missing"),
     ("nothing there", "zostavajuce-id/uctovne-vykazy", b'{"pocetZostavajucichId":0}', "uctovne-vykazy", "warn", "0 ids"),
-    ("another record", "uctovna-jednotka", b'{"id":1}', "records", "fail", "0 of 8 read; id"),
-    ("a field of a wrong type", "uctovna-jednotka", changed(lambda r: r.update(kraj=1)), "records", "fail", "$.kraj"),
-    ("a new field", "uctovna-jednotka", changed(lambda r: r.update(novy=1)), "records", "warn", "unknown: novy"),
+    ("another record", "uctovna-jednotka", b'{"id":1}', "records of units", "fail", "0 of 8 read; $.id: expected 999, got 9"),
+    ("a field of a wrong type", "uctovna-jednotka", changed(lambda r: r.update(kraj=1)), "records of units", "fail", "$.kraj"),
+    ("a new field", "uctovna-jednotka", changed(lambda r: r.update(novy=1)), "records of units", "warn", "unknown: novy"),
     ("unknown codes", "uctovna-jednotka", changed(lambda r: r.update(kraj="SK099")), "labels of kraj", "warn", "0 of 8"),
-    ("a page for a record", "uctovna-jednotka", Reply(404, {}, b""), "records", "fail", "status 404"),
+    ("a page for a record", "uctovna-jednotka", Reply(404, {}, b""), "records of units", "fail", "status 404"),
     ("another version", "kraje", Reply(200, {"X-API-Version": "3.0"}, b'{"lokacie":[]}'), "API version", "warn", "2.5, 3.0"),
     ("a version that cannot be printed", "kraje", Reply(200, {"X-API-Version": "\x1b[2J"}, b'{"lokacie":[]}'), "API version", "warn", "?[2J, 2.5"),
     ("no version", "kraje", Reply(200, {}, b'{"lokacie":[]}'), "API version", "warn", "2.5, none"),
+    ("ids of reports backwards", "uctovne-vykazy", changed(lambda r: r["id"].reverse()), "uctovne-vykazy", "fail", "do not ascend"),
+    ("another statement", "uctovna-zavierka", b'{"id":1}', "records of statements", "fail", "1 of 4 read; $.id: expected 999, got 9"),
+    ("a new field of annual reports", "vyrocna-sprava", changed(lambda r: r.update(novy=1)), "records of annual reports", "warn", "unknown: novy"),
+    ("cells too many", "uctovny-vykaz", changed(lambda r: [t["data"].append("1") for t in r.get("obsah", {}).get("tabulky", [])]), "tables of reports", "warn", "0 of 5 fit; not those of 21, 22"),
+    ("a mark of byte order", "okresy", lambda body: b"\xef\xbb\xbf" + body, "encoding", "warn", "1 byte order marks"),
+    ("another type", "kraje", lambda body: Reply(200, {"Content-Type": "text/html"}, body), "encoding", "warn", "text/html"),
+    ("a page of HTML for a missing record", "uctovna-jednotka", lambda body: body or Reply(404, {}, HTML), "unknown id", "warn", "status 404: “Request"),
+    ("a wrong day that is answered", "uctovne-jednotky", lambda body: body if b"chyba" not in body else Reply(200, {}, b"{}"), "wrong day", "warn", "status 200"),
+    ("every path is there", "neznama-cesta", Reply(200, {}, b"{}"), "unknown path", "warn", "status 200"),
     ("a broken connection", "kraje", TransportError("reset"), "regions", "fail", "reset"),
 ]  # fmt: skip
 
@@ -137,7 +154,105 @@ def test_a_window_that_is_dropped_on_continued_pages_is_noticed() -> None:
     register.instead = instead
     report = fk.doctor(register=register)
 
-    assert report.filter(status="fail")["check"].to_list() == ["change window"]
+    assert report.filter(status="fail")["check"].to_list() == ["change window", "day of change"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "check", "status", "seen"),
+    [
+        (r"^zmenene-od=2000-01-01&pokracovat", "max-zaznamov=7", "default page", "warn", "7 ids"),
+        ("max-zaznamov=10000&", "max-zaznamov=500", "largest page", "warn", "500 ids, flag true"),
+        ("max-zaznamov=10001", Reply(418, {}, b""), "above the largest page", "warn", "status 418"),
+        ("max-zaznamov=10000&", Reply(400, {}, b""), "largest page", "fail", "status 400"),
+        ("max-zaznamov=1&", "max-zaznamov=1&zmenene-od=2000-01-01", "day of change", "fail",
+         "listed for its day, listed for the next"),
+        ("ico=", "pokracovat-za-id=0", "filters", "fail", "1,000 of its IČO"),
+    ],
+)  # fmt: skip
+def test_a_list_that_answers_something_else_is_noticed(
+    asked: str, answered: str | Reply, check: str, status: str, seen: str
+) -> None:
+    """Pages by their size, the day of a change and filters are compared with what is expected."""
+    register = Watched(fk.sample(20_000))
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path != "/api/uctovne-jednotky" or not re.search(asked, query):
+            return None
+        if isinstance(answered, Reply):
+            return answered
+        keys = {pair.partition("=")[0] for pair in answered.split("&")} | {"ico"}
+        rest = [pair for pair in query.split("&") if pair.partition("=")[0] not in keys]
+        return register.sample._answer("GET", path, "&".join([*rest, answered]))
+
+    register.instead = instead
+    report = fk.doctor(register=register)
+
+    (line,) = report.rows_by_key("check", named=True)[check]
+    assert (line["status"], seen in line["seen"]) == (status, True), line
+    assert report.filter(pl.col("status") != "ok")["check"].to_list() == [check]
+
+
+def test_a_report_names_nobody() -> None:
+    """Ids, numbers and names of units are in no line, also where their records are at fault."""
+    private = {"id": 987654, "ico": 44556677, "nazovUJ": 5, "datumZalozenia": "Ján Novák 1.2.1970"}
+    for field in private:
+        change = changed(partial(dict.update, **{field: private[field]}))
+        page = b"<html>Your address is 10.20.30.40, your number 44556677</html>"
+        register = Altered({"uctovna-jednotka": change, "sidla": Reply(404, {}, page)})
+
+        text = fk.doctor(register=register).write_csv()
+
+        assert "0 of 8 read" in text
+        assert "99.99.99.99" in text
+        assert not re.search(r"987654|44556677|Novák|1970|10\.20", text), text
+
+
+def test_a_report_names_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mirror that cannot be read is named below the home folder, whose name is a person's."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+    report = fk.doctor(register=fk.Mirror(tmp_path / "ruz"))
+
+    assert "~" in report["seen"][0]
+    assert str(tmp_path) not in report.write_csv()
+
+
+@pytest.mark.parametrize("answers", [{}, {"sidla": b'{"lokacie":[]}', "okresy": b"[]"}])
+def test_a_recording_gives_the_same_report(answers: dict[str, bytes], tmp_path: Path) -> None:
+    """What a cache has kept is examined without the register, refusals and faults included."""
+    file = tmp_path / "ruz.cache"
+    register = Watched(fk.sample(3_000))
+
+    def instead(path: str, query: str) -> Reply | None:
+        body = answers.get(path.removeprefix("/api/"))
+        reply = register.sample._answer("GET", path, query)
+        return None if body is None else reply._replace(body=body)
+
+    register.instead = instead
+    transport = register._session.exchange._transport
+    with fk.Register("watched:", transport=transport, cache=file) as reg:
+        recorded = fk.doctor(register=reg)
+
+    replayed = fk.doctor(register=f"cache:{file}")
+
+    of_headers = ["API version", "latency", "rate", "encoding", "clock", "versions"]
+    same = pl.col("check").is_in([*of_headers, *(["districts"] if answers else [])]).not_()
+    assert replayed.filter(same).equals(recorded.filter(same))
+    assert recorded["check"].to_list() == replayed["check"].to_list()
+    assert set(recorded["status"]) == ({"fail", "warn", "ok"} if answers else {"ok"})
+
+
+def test_every_line_says_what_is_expected_and_what_to_do() -> None:
+    """Each line has its expectation, and a row of the page of differences."""
+    page = (ROOT / "docs" / "howto" / "differences.md").read_text(encoding="utf-8")
+    report = fk.doctor(register=fk.sample(3_000))
+
+    assert report.filter(pl.col("expected") == "").is_empty()
+    rows = re.findall(r"^\| ((?:`[^`]+`(?:, )?)+) \|", page, re.MULTILINE)
+    checks = [check for row in rows for check in re.findall(r"`([^`]+)`", row)]
+    assert sorted(checks) == sorted(EXPECTED)
+    assert set(report["check"]) == set(EXPECTED) - {"paging"}
 
 
 def test_a_template_that_is_not_there_is_noticed() -> None:
@@ -181,7 +296,7 @@ def test_a_register_in_ruins_is_one_line(steps: list[Any], seen: str, requests: 
     with FaultServer(steps) as server:
         report = fk.doctor(register=server.url)
 
-    assert report.select("check", "status").rows() == [("reachable", "fail")]
+    assert report.select("check", "status").rows() == [("reachable", "fail"), ("versions", "ok")]
     assert seen in report["seen"][0]
     assert report["meaning"][0]
     assert len(server.asked) == requests
@@ -194,7 +309,8 @@ def test_what_was_found_before_a_refusal_is_reported() -> None:
     report = fk.doctor(register=register)
 
     assert report.select("check", "status").rows() == [
-        ("reachable", "fail"), ("API version", "ok"), ("latency", "ok"), ("regions", "ok"),
+        ("reachable", "fail"), ("API version", "ok"), ("latency", "ok"), ("rate", "ok"),
+        ("encoding", "ok"), ("clock", "ok"), ("regions", "ok"), ("versions", "ok"),
     ]  # fmt: skip
     assert report["seen"][0] == "status 429, good replies before: 1"
     assert register.asked == 2
@@ -237,8 +353,8 @@ def test_second_tries_are_few() -> None:
 def test_a_register_that_cannot_be_reached_is_one_line() -> None:
     """A register that cannot be reached is one line."""
     assert fk.doctor(register="http://127.0.0.1:9").select("check", "status").rows() == [
-        ("reachable", "fail")
-    ]
+        ("reachable", "fail"), ("versions", "ok"),
+    ]  # fmt: skip
 
 
 @pytest.mark.slow

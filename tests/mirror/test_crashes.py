@@ -33,6 +33,9 @@ from tests.support.mirrors import (
 )
 from tests.support.registers import Watched
 
+if sys.platform == "win32":
+    pytest.skip("Windows has no SIGKILL", allow_module_level=True)
+
 # Where a sync of units writes: a data file, ``open.json``, a run, who writes; and deletes.
 WRITES = [
     ("data", 1), ("data", 2), ("data", 9), ("open.json", 1), ("open.json", 3), ("open.json", 9),

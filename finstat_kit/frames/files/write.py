@@ -160,7 +160,7 @@ def put(data: bytes, path: Path) -> None:
     except OSError as error:
         raise RegisterError(
             f"{path} cannot be written: {error.strerror}",
-            cure="free some space, or give another folder",
+            cure="free some space, close it where it is open, or give another folder",
         ) from error
 
 

@@ -241,13 +241,18 @@ def write_whole(target: Path, content: bytes, *, lasting: bool = True) -> None:
         opened.flush()
         if lasting:
             os.fsync(opened.fileno())
-    _tried(lambda: draft.replace(target))
+    moved(draft, target)
     if lasting and hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def moved(path: Path, target: Path) -> None:
+    """Give a file or a folder another name; a file of that name is replaced."""
+    _tried(lambda: path.replace(target))
 
 
 def deleted(path: Path) -> None:

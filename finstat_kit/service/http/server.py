@@ -82,7 +82,9 @@ def _listening(host: str, port: int) -> socket.socket:
     # each waits 40 ms for an acknowledgement.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows SO_REUSEADDR lets two programs listen on one port.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        listening.setsockopt(socket.SOL_SOCKET, option, 1)
         listening.bind((host, port))
         listening.listen(512)
     except OSError as error:

@@ -1,7 +1,7 @@
 """The register keeps what its description promises, for whatever schemathesis thinks of asking.
 
 Right requests are accepted, wrong ones refused, every status is one that is described, and bodies
-and headers have the form that is described. It needs the extra ``contract``.
+and headers have the form that is described. It needs the group ``contract``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import finstat_kit as fk
 from finstat_kit.protocol.shipped import data_folder
 from tests.support.examples import examples
 
-pytest.importorskip("schemathesis", reason="needs finstat-kit[contract]")
+pytest.importorskip("schemathesis", reason="needs the group contract")
 
 import requests
 import schemathesis
