@@ -78,8 +78,8 @@ def plot_history(
         Equity by year
         Skúška Orol 510, s. r. o., sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    lang = around.lang
+    captions = texts.captions(register, lang, title, note)
+    lang = captions.lang
     item_names = arguments.names("value", value)
     _check_kinds(item_names)
     schema = labels.schema_of(frame)
@@ -104,10 +104,10 @@ def plot_history(
         longest = drawing.LONGEST_BROKEN
         name = drawing.shortened(next(iter(units.values())), longest) if len(units) == 1 else None
         value_notes = _notes(values, lang)
-        item_note = around.replaced(heading) if len(item_names) == 1 else []
+        item_note = captions.replaced(heading) if len(item_names) == 1 else []
         if all(value.present.is_empty() for value in values):
-            around.write_title(ax, heading, name)
-            around.write_nothing(ax, *item_note, *value_notes)
+            captions.write_title(ax, heading, name)
+            captions.write_nothing(ax, *item_note, *value_notes)
             return ax
         marks: set[str] = set()
         ends: list[_End] = []
@@ -124,8 +124,8 @@ def plot_history(
         notes += _other_periods(values, units, lang)
         ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
         beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
-        around.write_title(ax, heading, name, beside=beside)
-        around.write_notes(ax, " ".join(item_note + notes + value_notes), beside=beside)
+        captions.write_title(ax, heading, name, beside=beside)
+        captions.write_notes(ax, " ".join(item_note + notes + value_notes), beside=beside)
         if len(lines) > 1:
             _write_names(ax, ends)
     return ax

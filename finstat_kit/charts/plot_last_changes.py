@@ -104,9 +104,9 @@ def plot_last_changes(
         Accounting units by month of last change and region
         50 units, sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    lang = around.lang
-    reg = around.source or current.register()
+    captions = texts.captions(register, lang, title, note)
+    lang = captions.lang
+    reg = captions.source or current.register()
     by = labels.field(by, wire.BY_FIELD)
     arguments.one_of("every", every, tuple(PERIODS))
     changes = reg.count_by(units, by, last_change=every, lang=lang)
@@ -120,12 +120,12 @@ def plot_last_changes(
     left_out_counts = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, total, beside=_BESIDE_AXES / 2)
+        captions.write_title(ax, heading, total, beside=_BESIDE_AXES / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         without_day = " ".join(figures.numbered(words, left_out_counts, lang))
         if dated.is_empty():
-            around.write_nothing(ax, without_day)
+            captions.write_nothing(ax, without_day)
         else:
             shown, older = _without_empty_years(dated, every, lang)
             bounds = _bounds_of(shown, every)
@@ -134,7 +134,7 @@ def plot_last_changes(
             unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
             reading = [words["axis"].format(period=period), words["not"], unfinished]
             # Before the series, which have the room that the notes leave.
-            around.write_notes(
+            captions.write_notes(
                 ax, *reading, older, without_day, beside=_BESIDE_AXES, pad=4, most=_BROAD
             )
             series_of = partial(

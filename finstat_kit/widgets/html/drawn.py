@@ -9,8 +9,8 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
-from finstat_kit.charts.parts.rows import drawn_rows
 from finstat_kit.charts.values.classes import Scale, by_breaks
+from finstat_kit.charts.values.drawn_table import drawn_rows
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.html.texts import words
@@ -35,10 +35,10 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
 
     The remaining rows are summed in a row without a bar, which would dwarf all others.
     """
-    shown = drawn_rows(counts, _TOP)
-    longest = max(shown.filter(pl.col("kind") != "rest")["count"], default=0) or 1
+    shown = drawn_rows(counts.rename({"count": "value"}), _TOP)
+    longest = max(shown.filter(pl.col("kind") != "rest")["value"], default=0) or 1
     names = drawing.names(shown, lang, among=counts)
-    rows = zip(names, shown["count"], shown["share"], shown["kind"], strict=True)
+    rows = zip(names, shown["value"], shown["share"], shown["kind"], strict=True)
     cells = []
     for name, count, share, kind in rows:
         colour = drawing.BLUE if kind == "labelled" else _GREY
