@@ -38,11 +38,13 @@ _GRIDS: Final = {
 }
 
 
+@arguments.checked_call
 def plot_map(
     frame: labels.Frame,
     by: Literal["kraj", "okres"] = "kraj",
     *,
-    value: str = "count",
+    value: str | None = None,
+    statistic: str | None = None,
     unit: str | None = None,
     classes: Sequence[float] | None = None,
     title: str | None = None,
@@ -64,13 +66,16 @@ def plot_map(
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
             differences are drawn, an estimate as `estimate` returns it, with its intervals, any
-            frame with ``code`` and *value*, a summary as `summary` returns it (*value*: one of its
-            statistics, the median by default), or financials and ratios, whose medians are drawn:
-            the values and the notes below are those of `plot_spread`, and codes of fewer than five
-            units have none.
+            frame with ``code`` and *value*, financials, ratios, or a summary as `summary` returns
+            it: the values and the notes below are then those of `plot_spread`, and codes of fewer
+            than five units have none.
         by: Level of the codes.
-        value: Column of numbers to draw; null, NaN, infinity and numbers beyond ±1e100 mean no
-            value.
+        value: Column of numbers, item or ratio to draw; null, NaN, infinity and numbers beyond
+            ±1e100 mean no value. None is the number of units, the difference of a comparison, the
+            only value of a summary.
+        statistic: What is drawn of an item or a ratio: ``"sum"`` or another column of numbers of
+            `summary`. None is the median. Medians of units are of all their years; any other
+            statistic is of one.
         unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
@@ -108,12 +113,12 @@ def plot_map(
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
     by = labels.field(by, _GRIDS)
-    arguments.text("value", value)
-    if unit is not None:
-        arguments.text("unit", unit)
+    for name, text in (("value", value), ("statistic", statistic), ("unit", unit)):
+        if text is not None:
+            arguments.text(name, text)
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
-    table = drawn_table.of_places(frame, by, value, unit, lang, source)
+    table = drawn_table.of_places(frame, by, value, statistic, unit, lang, source)
     is_tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
     tiled, others = table.rows.filter(is_tiled).drop_nulls("value"), table.rows.filter(~is_tiled)
     values = dict(zip(tiled["code"], tiled["value"], strict=True))

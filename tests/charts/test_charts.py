@@ -598,3 +598,15 @@ def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
     for name in ("title", "note"):
         with pytest.raises(fk.UsageError, match=f"{name}=5 is not a text"):
             fk.plot_counts(all_units(), **{name: 5})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_spread, fk.plot_history],
+)
+def test_an_unknown_argument_is_named_with_the_known_ones(plot: Any) -> None:
+    """As everywhere in the package; the nearest is offered."""
+    frame = pl.DataFrame({"kraj": ["SK010"]})
+
+    with pytest.raises(fk.UsageError, match=r"argument registers='x': did you mean 'register'\?"):
+        plot(frame, registers="x")

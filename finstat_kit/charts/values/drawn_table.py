@@ -31,7 +31,12 @@ from finstat_kit.frames.counts.count_by import (
 from finstat_kit.frames.counts.estimate import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
-from finstat_kit.frames.findings.summary import FEWEST, schema as summary_schema, spread
+from finstat_kit.frames.findings.summary import (
+    FEWEST,
+    schema as summary_schema,
+    spread,
+    summary as summarized,
+)
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -309,7 +314,8 @@ def of_spread(
 def of_places(
     frame: labels.Frame,
     by: Literal["kraj", "okres"],
-    value: str,
+    value: str | None,
+    statistic: str | None,
     unit: str | None,
     lang: Lang,
     source: Register | None,
@@ -319,17 +325,22 @@ def of_places(
     Args:
         frame: As given to the chart.
         by: The level.
-        value: As given to the chart.
+        value: As given to the chart; None is the number of units, a difference, or a summary's only
+            value.
+        statistic: As given to the chart; None is the median.
         unit: What the values are of, in the caller's words; None is our own.
         lang: Language of all words.
         source: The register that has the labels of codes without a tile; None for none.
     """
     kind, words = _kind(frame), _WORDS[lang]
-    if kind == "summary" or (kind == "units" and value != "count"):
-        of_figures = _statistic_of_summary if kind == "summary" else _median
-        table = of_figures(frame, by, value, lang, source)
+    if kind == "summary" or (kind == "units" and value not in (None, "count")):
+        table = _of_statistic(frame, by, value, statistic or "median", lang, source)
         return table if unit is None else table._replace(measure=unit)
-    is_difference = kind == "comparison" and value in ("count", "difference")
+    if statistic is not None:
+        cure = "leave it out, or name an item or ratio of figures by value="
+        raise invalid("statistic", statistic, ": these values have none", cure=cure)
+    is_difference = kind == "comparison" and value in (None, "difference")
+    value = value or "count"
     if kind == "units":
         counted = (source or current.register()).count_by(frame, by, lang=lang)
         rows = counted.select("code", "label", "kind", value="count")
@@ -347,30 +358,36 @@ def of_places(
     return table._replace(without=("0", "none")) if kind == "units" else table
 
 
-def _median(
-    frame: labels.Frame, by: By, item: str, lang: Lang, source: Register | None
+def _of_statistic(
+    frame: labels.Frame,
+    by: By,
+    item: str | None,
+    statistic: str,
+    lang: Lang,
+    source: Register | None,
 ) -> DrawnTable:
-    """Return the medians of an item or a ratio of the units of a frame."""
-    columns = labels.schema_of(frame)
-    if by not in columns or (item not in columns and item not in ratios.NUMBERS):
-        known = ["count", *columns, *ratios.NUMBERS]
-        raise invalid(
-            "value",
-            item,
-            ": units can only be counted here",
-            cure=f"{near(item, known)}give a frame with the columns 'code' and {item!r}",
-        )
-    median = summaries.named("median", lang)
-    table = _of_figures(figures.of_frame(frame, item), by, lang, f" ({median})")
-    rows = _labelled(table.rows, by, lang, source, tiles.LEVELS[by])
-    return table._replace(rows=rows, measure=median)
+    """Return a statistic of an item or a ratio, of a summary or of the units of a frame.
 
-
-def _statistic_of_summary(
-    frame: labels.Frame, by: By, value: str, lang: Lang, source: Register | None
-) -> DrawnTable:
-    """Return a statistic of a summary."""
-    summary = summaries.of_frame(frame, by)
+    The medians of units are of all their years.
+    """
+    arguments.one_of("statistic", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
+    if item is not None and _kind(frame) != "summary":
+        columns = labels.schema_of(frame)
+        if by not in columns or (item not in columns and item not in ratios.NUMBERS):
+            known = ["count", *columns, *ratios.NUMBERS]
+            raise invalid(
+                "value",
+                item,
+                ": units can only be counted here",
+                cure=f"{near(item, known)}give a frame with the columns 'code' and {item!r}",
+            )
+        if statistic == "median":
+            name = summaries.named(statistic, lang)
+            table = _of_figures(figures.of_frame(frame, item), by, lang, f" ({name})")
+            rows = _labelled(table.rows, by, lang, source, tiles.LEVELS[by])
+            return table._replace(rows=rows, measure=name)
+        frame = summarized(frame, item, by)
+    summary = summaries.of_frame(frame, by, item)
     if list(summary.fields) != [by]:
         raise invalid(
             "by",
@@ -378,8 +395,6 @@ def _statistic_of_summary(
             f": the summary was made by {list(summary.fields)}",
             give=f"a summary of one value and year by {by!r}",
         )
-    statistic = "median" if value == "count" else value
-    arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
     called = summary.called(lang, statistic)
     table = _of_summary(summary, statistic, called, lang, source, tiles.LEVELS[by])
     if statistic in summaries.COUNTS:

@@ -144,13 +144,16 @@ def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summar
     if item is not None:
         known = table["value"].unique(maintain_order=True).to_list()
         if known and item not in known:
-            raise invalid("value", item, "is not in the summary", give=f"one of {known}")
+            cure = f"give one of {known}"
+            if item in (*STATISTICS, *COUNTS):
+                cure = f"of a map give statistic={item!r}; value= is one of {known}"
+            raise invalid("value", item, "is not in the summary", cure=cure)
         table = table.filter(pl.col("value") == item)
     for column in ("value", "year"):
         entries = table[column].unique().sort().to_list()
         if len(entries) > 1:
             raise UsageError(
-                f"the summary has several entries in the column {column!r}: {entries}",
+                f"there are several entries in the column {column!r}: {entries}",
                 cure=f"take one of them: .filter(pl.col({column!r}) == {entries[-1]!r})",
             )
     year = table["year"][0] if table.height else None
