@@ -277,10 +277,10 @@ def _series_of(
     groups = [
         (
             name,
-            drawing.CODE_COLOURS[ordered.index(code) if few else place],
+            drawing.CODE_COLOURS[ordered.index(code) if few else rank],
             labelled.filter(code=code),
         )
-        for place, (name, code) in enumerate(zip(names, commonest, strict=False))
+        for rank, (name, code) in enumerate(zip(names, commonest, strict=False))
     ]
     if totals.height > most:
         name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"

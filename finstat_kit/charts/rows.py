@@ -145,7 +145,7 @@ def placed(table: DrawnTable, drawn: pl.DataFrame, lines: int = 1, *, short: boo
     ticks = []
     for _, number in blocks:
         start = at[-1] + 1 + gap if at else 0.0
-        at += [start + place for place in range(number)]
+        at += [start + row for row in range(number)]
         ticks.append(start + (number - 1) / 2)
     return Rows(at, ticks, [name for name, _ in blocks])
 

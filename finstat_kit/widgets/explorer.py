@@ -125,8 +125,8 @@ class Explorer(base.Picker):
     @property
     def frame(self) -> pl.DataFrame | None:
         """The selected records; None until they are fetched, see `fetch`."""
-        known = self._units
-        return None if known is None else self.location.filter(known)
+        units = self._units
+        return None if units is None else self.location.filter(units)
 
     @property
     def counts(self) -> pl.DataFrame | None:

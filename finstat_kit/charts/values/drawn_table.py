@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
 import polars.selectors as cs
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Grouping, Lang, near
+from finstat_kit.arguments import Grouping, Lang, near
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.charts.values import counts, figures, summaries
 from finstat_kit.charts.values.counts import Estimate
@@ -65,7 +65,7 @@ class Groups(NamedTuple):
         """Return the groups of rows; None if they have one, or too few or many codes."""
         if "member" not in rows.columns:
             return None
-        members = rows.unique("member").sort("member_place", nulls_last=True)["member"].to_list()
+        members = rows.unique("member").sort("member_rank", nulls_last=True)["member"].to_list()
         if not 2 <= len(members) <= len(drawing.CODE_COLOURS):
             return None
         colour_of = dict(zip(members, drawing.CODE_COLOURS, strict=False))
@@ -187,8 +187,60 @@ class DrawnTable(NamedTuple):
         return " / ".join(_WORDS[self.lang][reason] for reason in sorted(reasons))
 
 
+class _Given(NamedTuple):
+    """A frame as given to a chart, and what its labels and words need.
+
+    Attributes:
+        frame: The frame.
+        kind: What it is: what a function of the package returns, own values by code, or units.
+        by: The groups.
+        lang: Language of all words.
+        source: The register that has the labels of codes; None for none.
+        named: Codes that have names elsewhere: if there are no others, no register is asked.
+    """
+
+    frame: labels.Frame
+    kind: _Kind
+    by: Grouping
+    lang: Lang
+    source: Register | None
+    named: Collection[str] = ()
+
+    @property
+    def words(self) -> Mapping[str, str]:
+        """The words of all charts."""
+        return _WORDS[self.lang]
+
+    @property
+    def by_name(self) -> str:
+        """What the groups are called, after "by"."""
+        return drawing.WORDS[self.lang][self.by]
+
+    @property
+    def order(self) -> pl.Expr | None:
+        """The order of the groups; None is that of their values."""
+        return groups.in_order(self.by, pl.col("code")) if self.by in groups.ORDERED else None
+
+    def counted(self) -> pl.DataFrame:
+        """Return the counts of units."""
+        register = self.source or current.register()
+        return register.count_by(self.frame, self.by, lang=self.lang)
+
+    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add the label of each code, without a register the code; and its kind unless known."""
+        code = label = pl.col("code")
+        is_named = set(rows["code"].drop_nulls()) <= set(self.named)
+        if self.by in groups.GROUPS or (self.source is not None and not is_named):
+            lookup = groups.codelist if self.source is None else self.source._lookup
+            codelist = {"code": labels.FIELDS[self.by].codelist}
+            rows = labels.resolve_labels(rows, lookup, lang=self.lang, columns=codelist)
+            label = pl.coalesce("code_label", pl.when(code.is_in(list(self.named))).then(code))
+        kind = [] if "kind" in rows.columns else [labels.kind_of(code, label).alias("kind")]
+        return rows.with_columns(label.alias("label"), *kind)
+
+
 def _kind(frame: labels.Frame) -> _Kind:
-    """Return what a frame is: a result of the package, values by code, or one row per unit."""
+    """Return what a frame is; the only place that looks at its columns for that."""
     columns = labels.schema_of(frame)
     if set(summary_schema([])) <= set(columns) and columns["by"] == pl.List(pl.String):
         return "summary"
@@ -214,101 +266,25 @@ def of_bars(
         called = f"{figures.called(summary.item, lang)}: {words['with']}"
         table = _of_summary(summary, "n", called, lang, source)
         rows = table.rows.with_columns(value=count, share=count / count.sum())
-        rows = rows.filter(count > 0).select("code", "label", "value", "share", "kind", "place")
+        rows = rows.filter(count > 0).select("code", "label", "value", "share", "kind", "rank")
         return table._replace(rows=rows, measure=words["count and share"])
     by = labels.field(by)
     assert isinstance(by, str)
-    order = groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None
+    given = _Given(frame, kind, by, lang, source)
     if kind == "comparison":
         compared = checked(frame, by, COMPARISON, "fk.compare").rename({"difference": "value"})
-        table = _of_differences(frame, by, compared, compared, words["more or fewer"], lang)
-        return _without_equal(table)._replace(order=order)
+        return _without_equal(_of_differences(given, compared, compared, words["more or fewer"]))
+    without_figures = 0
     if kind in ("counts", "estimate"):
         rows = checked(frame, by, COUNTS, "fk.count_by")
-        without_figures = 0
     else:
-        rows = (source or current.register()).count_by(frame, by, lang=lang)
-        without_figures = figures.without_group(frame, by)
-    table = _of_counts(frame, kind, by, rows.rename({"count": "value"}), lang, in_short=False)
+        rows, without_figures = given.counted(), figures.without_group(frame, by)
+    table = _of_counts(given, rows.rename({"count": "value"}), in_short=False)
+    measure = words["count and share"] if rows["share"].count() else table.measure
     if table.estimate is not None:
         measure = f"{table.measure} ({words['each alone']})"
-    else:
-        measure = words["count and share"] if rows["share"].count() else table.measure
     ungrouped = figures.sentence(figures.ungrouped(without_figures, lang))
-    return table._replace(measure=measure, notes=[ungrouped], order=order)
-
-
-def _without_equal(table: DrawnTable) -> DrawnTable:
-    """Leave out codes without a difference, if they are most, and note their number."""
-    labelled = pl.col("kind") == "labelled"
-    same = labelled & (pl.col("value") == 0)
-    number = table.rows.filter(same).height
-    others = table.rows.filter(labelled).height - number
-    if not number > others > 1:
-        return table
-    note = _WORDS[table.lang]["same"].format(n=number_format.whole(number, table.lang))
-    return table._replace(rows=table.rows.filter(~same), notes=[note, *table.notes])
-
-
-def of_spread(
-    frame: labels.Frame,
-    item: str,
-    by: Grouping | Sequence[Grouping] | None,
-    lang: Lang,
-    source: Register | None,
-    *,
-    mark: int | None,
-    limits: tuple[float, float] | None,
-    max_difference: float | None,
-) -> DrawnTable:
-    """Return the quartiles of each code, or without groups the values, as `plot_spread` draws them.
-
-    The quartiles are null of too few units.
-    """
-    if _kind(frame) == "summary":
-        of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
-        for name, option in of_units.items():
-            if option is not None:
-                raise invalid(
-                    name,
-                    option,
-                    ": a summary has no values of units",
-                    give="the figures that it was made of",
-                )
-        summary = summaries.of_frame(frame, by, item)
-        table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
-        # Groups without any value are in the notes alone.
-        boxes = table.rows.filter(pl.col("n") > 0).with_columns(
-            value=pl.when(pl.col("n") >= FEWEST).then("median"),
-            low="p10", q1="p25", q3="p75", high="p90",
-            beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
-        )  # fmt: skip
-        how = _WORDS[lang]["boxes of a summary"]
-        return table._replace(rows=boxes, measure=how, are_boxes=True)
-    if by is not None:
-        by = labels.field(by)
-        assert isinstance(by, str)
-        if by in groups.GROUPS:
-            frame = groups.with_group(frame.lazy(), by)
-        elif by not in labels.schema_of(frame):
-            raise invalid("by", by, "is not a column of the frame")
-    values = figures.of_frame(frame, item, limits=limits, max_difference=max_difference)
-    marked = None if mark is None else values.marked(mark)
-    table = _of_figures(values, by, lang)
-    if by is None:
-        return table._replace(marked=marked)
-    boxes, code = table.rows, pl.col(by).cast(pl.String).alias("code")
-    lost = values.present.filter(pl.col("value") <= 0).group_by(code).len("lost")
-    at, marked_code = (None, None) if marked is None else (marked["limited"], marked[by])
-    is_marked = pl.col("code") == pl.lit(marked_code, pl.String)
-    boxes = boxes.join(lost, on="code", how="left", maintain_order="left").with_columns(
-        marked=pl.when(is_marked).then(pl.lit(at, pl.Float64))
-    )
-    return table._replace(
-        rows=_labelled(boxes, by, lang, source),
-        marked=None if marked is None else {**marked, "code": marked_code},
-        are_boxes=True,
-    )
+    return table._replace(measure=measure, notes=[ungrouped])
 
 
 def of_places(
@@ -332,71 +308,115 @@ def of_places(
         lang: Language of all words.
         source: The register that has the labels of codes without a tile; None for none.
     """
-    kind, words = _kind(frame), _WORDS[lang]
+    kind = _kind(frame)
+    given = _Given(frame, kind, by, lang, source, tiles.LEVELS[by])
     if kind == "summary" or (kind == "units" and value not in (None, "count")):
-        table = _of_statistic(frame, by, value, statistic or "median", lang, source)
+        table = _of_statistic(given, value, statistic or "median")
         return table if unit is None else table._replace(measure=unit)
     if statistic is not None:
         cure = "leave it out, or name an item or ratio of figures by value="
         raise invalid("statistic", statistic, ": these values have none", cure=cure)
-    is_difference = kind == "comparison" and value in (None, "difference")
-    value = value or "count"
-    if kind == "units":
-        counted = (source or current.register()).count_by(frame, by, lang=lang)
-        rows = counted.select("code", "label", "kind", value="count")
-    else:
-        rows = _of_codes(frame, by, "difference" if is_difference else value, lang, source)
-    if is_difference:
+    if kind == "comparison" and value in (None, "difference"):
         compared = checked(frame, by, COMPARISON, "fk.compare")
-        table = _of_differences(frame, by, compared, rows, unit or words["difference"], lang)
-    elif value == "count" and unit is None:
-        table = _of_counts(frame, kind, by, rows, lang, in_short=True)
+        rows = _of_codes(given, "difference")
+        measure = given.words["difference"] if unit is None else unit
+        return _of_differences(given, compared, rows, measure)
+    value, without = value or "count", ("–", "missing")
+    if kind == "units":
+        rows, without = (
+            given.counted().select("code", "label", "kind", value="count"),
+            ("0", "none"),
+        )
     else:
-        heading = words["heading"].format(value=value, by=drawing.WORDS[lang][by])
-        write = _number_format_of(rows["value"], lang)
-        table = DrawnTable(rows, lang, heading, None, write, value if unit is None else unit)
-    return table._replace(without=("0", "none")) if kind == "units" else table
+        rows = _of_codes(given, value)
+    if value == "count" and unit is None:
+        return _of_counts(given, rows, in_short=True)._replace(without=without)
+    heading = given.words["heading"].format(value=value, by=given.by_name)
+    write = _number_format_of(rows["value"], lang)
+    measure = value if unit is None else unit
+    return DrawnTable(rows, lang, heading, None, write, measure, without=without)
 
 
-def _of_statistic(
+def of_spread(
     frame: labels.Frame,
-    by: By,
-    item: str | None,
-    statistic: str,
+    item: str,
+    by: Grouping | Sequence[Grouping] | None,
     lang: Lang,
     source: Register | None,
+    *,
+    mark: int | None,
+    limits: tuple[float, float] | None,
+    max_difference: float | None,
 ) -> DrawnTable:
+    """Return the quartiles of each code, or without groups the values, as `plot_spread` draws them.
+
+    The quartiles are null of too few units.
+    """
+    kind = _kind(frame)
+    if kind == "summary":
+        of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
+        for name, option in of_units.items():
+            if option is not None:
+                fault = ": a summary has no values of units"
+                raise invalid(name, option, fault, give="the figures that it was made of")
+        summary = summaries.of_frame(frame, by, item)
+        table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
+        # Groups without any value are in the notes alone.
+        boxes = table.rows.filter(pl.col("n") > 0).with_columns(
+            value=pl.when(pl.col("n") >= FEWEST).then("median"),
+            low="p10", q1="p25", q3="p75", high="p90",
+            beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
+        )  # fmt: skip
+        how = _WORDS[lang]["boxes of a summary"]
+        return table._replace(rows=boxes, measure=how, are_boxes=True)
+    if by is not None:
+        by = labels.field(by)
+        assert isinstance(by, str)
+        if by in groups.GROUPS:
+            frame = groups.with_group(frame.lazy(), by)
+        elif by not in labels.schema_of(frame):
+            raise invalid("by", by, "is not a column of the frame")
+    values = figures.of_frame(frame, item, limits=limits, max_difference=max_difference)
+    marked = None if mark is None else values.marked(mark)
+    if by is None:
+        return _of_values(values, values.present, lang)._replace(marked=marked)
+    given = _Given(frame, kind, by, lang, source)
+    table, code = _of_boxes(given, values), pl.col(by).cast(pl.String).alias("code")
+    lost = values.present.filter(pl.col("value") <= 0).group_by(code).len("lost")
+    at, marked_code = (None, None) if marked is None else (marked["limited"], marked[by])
+    is_marked = pl.col("code") == pl.lit(marked_code, pl.String)
+    boxes = table.rows.join(lost, on="code", how="left", maintain_order="left").with_columns(
+        marked=pl.when(is_marked).then(pl.lit(at, pl.Float64))
+    )
+    marked = None if marked is None else {**marked, "code": marked_code}
+    return table._replace(rows=boxes, marked=marked)
+
+
+def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable:
     """Return a statistic of an item or a ratio, of a summary or of the units of a frame.
 
     The medians of units are of all their years.
     """
+    frame, by, lang = given.frame, given.by, given.lang
     arguments.one_of("statistic", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
-    if item is not None and _kind(frame) != "summary":
+    if item is not None and given.kind != "summary":
         columns = labels.schema_of(frame)
         if by not in columns or (item not in columns and item not in ratios.NUMBERS):
-            known = ["count", *columns, *ratios.NUMBERS]
-            raise invalid(
-                "value",
-                item,
-                ": units can only be counted here",
-                cure=f"{near(item, known)}give a frame with the columns 'code' and {item!r}",
-            )
+            names = near(item, ["count", *columns, *ratios.NUMBERS])
+            cure = f"{names}give a frame with the columns 'code' and {item!r}"
+            raise invalid("value", item, ": units can only be counted here", cure=cure)
         if statistic == "median":
             name = summaries.named(statistic, lang)
-            table = _of_figures(figures.of_frame(frame, item), by, lang, f" ({name})")
-            rows = _labelled(table.rows, by, lang, source, tiles.LEVELS[by])
-            return table._replace(rows=rows, measure=name)
+            return _of_boxes(given, figures.of_frame(frame, item), f" ({name})")._replace(
+                measure=name
+            )
         frame = summarized(frame, item, by)
     summary = summaries.of_frame(frame, by, item)
     if list(summary.fields) != [by]:
-        raise invalid(
-            "by",
-            by,
-            f": the summary was made by {list(summary.fields)}",
-            give=f"a summary of one value and year by {by!r}",
-        )
+        fault = f": the summary was made by {list(summary.fields)}"
+        raise invalid("by", by, fault, give=f"a summary of one value and year by {by!r}")
     called = summary.called(lang, statistic)
-    table = _of_summary(summary, statistic, called, lang, source, tiles.LEVELS[by])
+    table = _of_summary(summary, statistic, called, lang, given.source, given.named)
     if statistic in summaries.COUNTS:
         rows = table.rows.select("code", "label", "kind", value=statistic)
         return table._replace(rows=_without_empty_kinds(rows))
@@ -406,22 +426,17 @@ def _of_statistic(
     return table._replace(rows=rows, without=("–", "few"))
 
 
-def _of_counts(
-    frame: labels.Frame,
-    kind: _Kind,
-    by: Grouping,
-    rows: pl.DataFrame,
-    lang: Lang,
-    *,
-    in_short: bool,
-) -> DrawnTable:
+def _of_counts(given: _Given, rows: pl.DataFrame, *, in_short: bool) -> DrawnTable:
     """Return counts of units, or their estimates with intervals."""
-    heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
-    estimate = counts.estimate_of(frame, by, lang) if kind == "estimate" else None
+    lang, order = given.lang, given.order
+    heading = drawing.WORDS[lang]["by"].format(by=given.by_name)
+    estimate = None
+    if given.kind == "estimate":
+        estimate = counts.estimate_of(given.frame, given.by, lang)
     if estimate is None:
         write, total = _number_format_of(rows["value"], lang), int(rows["value"].sum())
-        rows = _without_empty_kinds(rows)
-        return DrawnTable(rows, lang, heading, total, write, _WORDS[lang]["count"])
+        rows, measure = _without_empty_kinds(rows), given.words["count"]
+        return DrawnTable(rows, lang, heading, total, write, measure, order=order)
     rows = estimate.with_bounds(rows.with_columns(estimate.hits))
     estimate = estimate.in_short(rows) if in_short else estimate
     return DrawnTable(
@@ -431,65 +446,84 @@ def _of_counts(
         estimate.drawn,
         lambda number, _: estimate.write(number),
         estimate.measure,
+        order=order,
         estimate=estimate,
     )
 
 
+def _without_empty_kinds(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out kinds without a unit, such as those of an estimate."""
+    return rows.filter((pl.col("kind") == "labelled") | pl.col("value").ne_missing(0))
+
+
 def _of_differences(
-    frame: labels.Frame,
-    by: Grouping,
-    compared: pl.DataFrame,
-    rows: pl.DataFrame,
-    measure: str,
-    lang: Lang,
+    given: _Given, compared: pl.DataFrame, rows: pl.DataFrame, measure: str
 ) -> DrawnTable:
     """Return the differences of a comparison."""
+    frame, lang = given.frame, given.lang
     return DrawnTable(
         rows,
         lang,
-        drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
+        drawing.WORDS[lang]["difference"].format(by=given.by_name),
         counts.both_numbers(frame, compared, lang),
         lambda number, _: drawing.signed(int(number), lang),
         counts.compared(frame, measure, lang),
         [counts.windows(frame, lang)],
         differs=True,
+        order=given.order,
     )
 
 
-def _of_figures(
-    values: Figures, by: Grouping | None, lang: Lang, statistic: str = ""
-) -> DrawnTable:
-    """Return the quartiles of each code, null of too few units; without groups the values.
+def _without_equal(table: DrawnTable) -> DrawnTable:
+    """Leave out codes without a difference, if they are most, and note their number."""
+    labelled = pl.col("kind") == "labelled"
+    same = labelled & (pl.col("value") == 0)
+    number = table.rows.filter(same).height
+    others = table.rows.filter(labelled).height - number
+    if not number > others > 1:
+        return table
+    note = _WORDS[table.lang]["same"].format(n=number_format.whole(number, table.lang))
+    return table._replace(rows=table.rows.filter(~same), notes=[note, *table.notes])
 
-    Args:
-        values: Of the frame.
-        by: The groups, None for none.
-        lang: Language of all words.
-        statistic: Which of the quartiles is named in the heading, "" for none.
-    """
-    item, words, rows = values.item, _WORDS[lang], values.present
-    heading = figures.capitalized(figures.called(item, lang) + statistic)
-    measure = ""
-    if by is not None:
-        heading = words["heading"].format(value=heading, by=drawing.WORDS[lang][by])
-        rows = rows.drop_nulls(by)
-        is_of_years = figures.counted(rows) == "unit-years"
-        measure = " ".join([words["boxes"], *([words["unit-years"]] if is_of_years else [])])
+
+def _of_values(values: Figures, rows: pl.DataFrame, lang: Lang) -> DrawnTable:
+    """Return some of the values of a frame, each by itself."""
+    item = values.item
     return DrawnTable(
-        rows
-        if by is None
-        else spread(rows, "value", by, limited="limited").rename({"median": "value"}),
+        rows,
         lang,
-        heading + values.years + values.limits(lang),
+        figures.capitalized(figures.called(item, lang)) + values.years + values.limits(lang),
         figures.number_of(rows, lang),
         lambda number, more: figures.written(item, number, lang, more),
-        measure,
-        values.notes(lang, by),
+        notes=values.notes(lang),
         of_figures=True,
-        without=("–", "few"),
-        order=groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None,
         item=item,
         dated=values.several_years,
+    )
+
+
+def _of_boxes(given: _Given, values: Figures, statistic: str = "") -> DrawnTable:
+    """Return the quartiles of each code, null of too few units.
+
+    Args:
+        given: The frame and its groups.
+        values: Its rows.
+        statistic: Which of the quartiles the heading names, "" for none.
+    """
+    lang, words = given.lang, given.words
+    coded = values.present.drop_nulls(given.by)
+    called = figures.capitalized(figures.called(values.item, lang) + statistic)
+    heading = words["heading"].format(value=called, by=given.by_name)
+    is_of_years = figures.counted(coded) == "unit-years"
+    boxes = spread(coded, "value", given.by, limited="limited").rename({"median": "value"})
+    return _of_values(values, coded, lang)._replace(
+        rows=given.labelled(boxes),
+        heading=heading + values.years + values.limits(lang),
+        measure=" ".join([words["boxes"], *([words["unit-years"]] if is_of_years else [])]),
+        notes=values.notes(lang, given.by),
+        without=("–", "few"),
+        order=given.order,
+        are_boxes=True,
     )
 
 
@@ -521,22 +555,16 @@ def _of_summary(
         summaries.named(statistic, lang),
         summary.notes(lang),
         of_figures=True,
-        order=pl.col("place") if summary.ordered else None,
+        order=pl.col("rank") if summary.ordered else None,
         groups=Groups.of(rows, lang),
         longest=summary.longest,
         item=summary.item,
     )
 
 
-def _without_empty_kinds(rows: pl.DataFrame) -> pl.DataFrame:
-    """Leave out kinds without a unit, such as those of an estimate."""
-    return rows.filter((pl.col("kind") == "labelled") | pl.col("value").ne_missing(0))
-
-
-def _of_codes(
-    frame: labels.Frame, by: By, value: str, lang: Lang, source: Register | None
-) -> pl.DataFrame:
+def _of_codes(given: _Given, value: str) -> pl.DataFrame:
     """Return a column of a frame with codes of places; only a kind of counts means anything."""
+    frame, by = given.frame, given.by
     check_made_by(frame, by)
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
@@ -567,25 +595,25 @@ def _of_codes(
         rows = rows.with_columns(values_of.drawable("value"))
     if kind and not set(rows["kind"]) <= set(KINDS):
         rows = rows.drop("kind")
-    return _labelled(rows, by, lang, source, tiles.LEVELS[by])
+    return given.labelled(rows)
 
 
 def _of_groups(
     summary: Summary, lang: Lang, source: Register | None, named: Collection[str] = ()
 ) -> pl.DataFrame:
-    """Return the rows of a summary by their groups, and the ``place`` of each among all."""
+    """Return the rows of a summary by their groups, and the ``rank`` of each among all."""
     table, fields = summary.table, summary.fields
     if not fields:
         whole = pl.lit(_WORDS[lang]["whole"])
-        return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), place=0)
+        return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), rank=0)
     order = [
         groups.in_order(field, pl.col(field)).cast(pl.UInt32) if field in groups.ORDERED
         else pl.col(field).rank("dense")
         for field in fields
     ]  # fmt: skip
     if len(fields) == 1:
-        rows = table.with_columns(code=fields[0], place=order[0].rank("ordinal"))
-        return _labelled(rows, fields[0], lang, source, named)
+        rows = table.with_columns(code=fields[0], rank=order[0].rank("ordinal"))
+        return _Given(rows, "summary", fields[0], lang, source, named).labelled(rows)
     empty = groups.codelist("age").clear()
     lookup = source._lookup if source is not None else lambda _: empty
     label_of = [labels.FIELDS[field].label for field in fields]
@@ -593,49 +621,22 @@ def _of_groups(
     parts = [pl.coalesce(*names, no_code) for names in zip(label_of, fields, strict=True)]
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
-    by_place = [place for label, at in zip(label_of, order, strict=True)
-                for place in (pl.col(label).is_null(), at)]  # fmt: skip
+    by_rank = [key for label, rank in zip(label_of, order, strict=True)
+               for key in (pl.col(label).is_null(), rank)]  # fmt: skip
     return (
         labels.resolve_labels(table, lookup, lang=lang, columns=fields)
-        .sort(by_place, nulls_last=True)
+        .sort(by_rank, nulls_last=True)
         .with_columns(
             code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
             group=parts[0],
             group_code=pl.col(fields[0]).fill_null(""),
             member=parts[1],
-            member_place=order[1],
+            member_rank=order[1],
             label=pl.concat_str(short, separator=_BETWEEN),
             kind=pl.lit("labelled"),
-            place=pl.int_range(pl.len()),
+            rank=pl.int_range(pl.len()),
         )
     )
-
-
-def _labelled(
-    rows: pl.DataFrame,
-    by: str,
-    lang: Lang,
-    source: Register | None,
-    named: Collection[str] = (),
-) -> pl.DataFrame:
-    """Add the label of each code, and its kind unless it has one.
-
-    Args:
-        rows: With ``code``.
-        by: What the codes are of.
-        lang: Language of the labels.
-        source: The register that has them; without any a code is its own label.
-        named: Codes that have names elsewhere: if there are no others, no register is asked.
-    """
-    code = label = pl.col("code")
-    of_register = source is not None and not set(rows["code"].drop_nulls()) <= set(named)
-    if of_register or by in groups.GROUPS:
-        lookup = groups.codelist if source is None else source._lookup
-        codelist = {"code": labels.FIELDS[by].codelist}
-        rows = labels.resolve_labels(rows, lookup, lang=lang, columns=codelist)
-        label = pl.coalesce("code_label", pl.when(code.is_in(list(named))).then(code))
-    kind = [] if "kind" in rows.columns else [labels.kind_of(code, label).alias("kind")]
-    return rows.with_columns(label.alias("label"), *kind)
 
 
 def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.errors import UsageError, invalid
@@ -33,7 +33,7 @@ class Summary(NamedTuple):
 
     table: pl.DataFrame
     item: str
-    fields: Sequence[str]
+    fields: Sequence[Grouping]
     year: int | None
 
     @property
@@ -128,7 +128,7 @@ def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summar
         UsageError: There are several values or years, or it is one by other groups.
     """
     table = frame.lazy().collect()
-    fields = (
+    fields: list[Any] = (
         [name for name in table.columns if name in labels.FIELDS]
         if table.is_empty()
         else table["by"][0].to_list()

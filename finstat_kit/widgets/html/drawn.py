@@ -118,7 +118,7 @@ def _tile(
     name = _DIVIDED.get(short, short).split("\n")
     size = min(_TEXT, (_WIDTH - 6) / _LETTER / max(map(len, name)))
     first = 19 if len(name) > 1 else 26
-    lines = [(first + 13 * place, size, line) for place, line in enumerate(name)]
+    lines = [(first + 13 * row, size, line) for row, line in enumerate(name)]
     lines.append((_HEIGHT - 9, _TEXT, number))
     texts = "".join(
         f'<text x="{x + _WIDTH / 2:g}" y="{y + down}" text-anchor="middle" '
