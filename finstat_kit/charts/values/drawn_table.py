@@ -43,6 +43,7 @@ from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
+_OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
 _WORDS: Final = Words("drawn_table")
 _Kind = Literal["summary", "comparison", "estimate", "counts", "values", "units"]
 
@@ -242,7 +243,7 @@ class _Given(NamedTuple):
 def _kind(frame: labels.Frame) -> _Kind:
     """Return what a frame is; the only place that looks at its columns for that."""
     columns = labels.schema_of(frame)
-    if set(summary_schema([])) <= set(columns) and columns["by"] == pl.List(pl.String):
+    if columns.keys() >= _OF_SUMMARY and columns["by"] == pl.List(pl.String):
         return "summary"
     if are_those_of(frame, COMPARISON):
         return "comparison"
@@ -274,17 +275,19 @@ def of_bars(
     if kind == "comparison":
         compared = checked(frame, by, COMPARISON, "fk.compare").rename({"difference": "value"})
         return _without_equal(_of_differences(given, compared, compared, words["more or fewer"]))
-    without_figures = 0
+    notes: list[str] = []
     if kind in ("counts", "estimate"):
         rows = checked(frame, by, COUNTS, "fk.count_by")
     else:
-        rows, without_figures = given.counted(), figures.without_group(frame, by)
+        rows = given.counted()
+        if by in groups.GROUPS:
+            ungrouped = figures.ungrouped(figures.without_group(frame, by), lang)
+            notes.append(figures.sentence(ungrouped))
     table = _of_counts(given, rows.rename({"count": "value"}), in_short=False)
     measure = words["count and share"] if rows["share"].count() else table.measure
     if table.estimate is not None:
         measure = f"{table.measure} ({words['each alone']})"
-    ungrouped = figures.sentence(figures.ungrouped(without_figures, lang))
-    return table._replace(measure=measure, notes=[ungrouped])
+    return table._replace(measure=measure, notes=notes)
 
 
 def of_places(
