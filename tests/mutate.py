@@ -586,21 +586,28 @@ MUTATIONS = [
     # A chart shows all of its numbers, and what they are.
     Mutation(
         "what a chart leaves out is one bar",
-        "rows.py:drawn_rows",
+        "drawn_table.py:drawn_rows",
         "labelled.slice(top)",
         "labelled.slice(top + 1)",
         "test_what_top_cuts_off_is_one_bar",
     ),
     Mutation(
+        "a map draws the statistic that is asked for",
+        "drawn_table.py:of_places",
+        'statistic or "median"',
+        '"median"',
+        "test_a_statistic_is_the_same_of_figures_as_of_their_summary",
+    ),
+    Mutation(
         "a title names invented data",
-        "texts.py:Texts.write_title",
+        "texts.py:Captions.write_title",
         "facts.append(self.source._source_name(self.lang))",
         "pass",
         "test_titles_name_the_sample",
     ),
     Mutation(
         "a shortened interval is no narrower",
-        "counts.py:Short._interval",
+        "counts.py:Estimate.interval",
         "self.write(high, math.ceil)",
         "self.write(high)",
         "test_tiles_in_thousands_never_narrow_an_interval",

@@ -16,6 +16,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
+from finstat_kit.charts.parts.texts import Captions
 from finstat_kit.charts.values import figures
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
@@ -33,6 +34,7 @@ _NAME_LINE: Final = 0.17  # inches
 _NAME_GAP: Final = 12  # points from the axes to the names
 
 
+@arguments.checked_call
 def plot_history(
     frame: labels.Frame,
     value: str | Sequence[str],
@@ -78,57 +80,75 @@ def plot_history(
         Equity by year
         Skúška Orol 510, s. r. o., sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    lang = around.lang
+    captions = texts.captions(register, lang, title, note)
     item_names = arguments.names("value", value)
     _check_kinds(item_names)
     schema = labels.schema_of(frame)
     if absent := [name for name in _NEEDED if name not in schema]:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.financials returns")
     values = [figures.of_frame(frame, item) for item in item_names]
-    rows = values[0].rows
-    names = dict(rows.select("unit_id", "name").unique("unit_id", maintain_order=True).iter_rows())
-    units = {unit: str(name or unit) for unit, name in names.items()}
-    if len(item_names) > 1 < len(units) or len(item_names) * len(units) > _MOST:
+    named = values[0].rows.select("unit_id", "name").unique("unit_id", maintain_order=True)
+    units = {unit: str(name or unit) for unit, name in named.iter_rows()}
+    if len(values) > 1 < len(units) or len(values) * len(units) > _MOST:
         raise UsageError(
-            f"{len(item_names)} items of {len(units)} units are too many lines",
+            f"{len(values)} items of {len(units)} units are too many lines",
             cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
         )
-    words = _WORDS[lang]
     with drawing.axes(ax, 8, 4.2) as ax:
-        if len(item_names) == 1:
-            item = figures.capitalized(figures.called(item_names[0], lang))
-            heading = words["by year"].format(item=item)
-        else:
-            heading = words["items"]
-        longest = drawing.LONGEST_BROKEN
-        name = drawing.shortened(next(iter(units.values())), longest) if len(units) == 1 else None
-        value_notes = _notes(values, lang)
-        item_note = around.replaced(heading) if len(item_names) == 1 else []
-        if all(value.present.is_empty() for value in values):
-            around.write_title(ax, heading, name)
-            around.write_nothing(ax, *item_note, *value_notes)
-            return ax
-        marks: set[str] = set()
-        ends: list[_End] = []
-        lines = [(unit, of_item) for unit in units for of_item in values]
-        for colour, (unit, of_item) in zip(drawing.CODE_COLOURS, lines, strict=False):
-            label = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
-            points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
-            if not points.is_empty():
-                marks |= _draw_line(ax, points, colour)
-                year, number = points.select("year", "value").row(-1)
-                ends.append(_End(year, number, label, colour))
-        _finish(ax, item_names[0], lang)
-        notes = [words[key] for key in ("gap", "corrected", "previous", "short") if key in marks]
-        notes += _other_periods(values, units, lang)
-        ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
-        beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
-        around.write_title(ax, heading, name, beside=beside)
-        around.write_notes(ax, " ".join(item_note + notes + value_notes), beside=beside)
-        if len(lines) > 1:
-            _write_names(ax, ends)
+        _draw(ax, values, units, captions)
     return ax
+
+
+def _draw(
+    ax: Axes, values: Sequence[Figures], units: Mapping[int, str], captions: Captions
+) -> None:
+    """Draw a line for each item or unit, with the texts around them.
+
+    Args:
+        ax: Where.
+        values: The rows of each item.
+        units: Their names.
+        captions: Writes the texts.
+    """
+    lang, words, item = captions.lang, _WORDS[captions.lang], values[0].item
+    heading, item_note = words["items"], list[str]()
+    if len(values) == 1:
+        called = figures.capitalized(figures.called(item, lang))
+        heading = words["by year"].format(item=called)
+        item_note = captions.replaced(heading)
+    names = [drawing.shortened(name, drawing.LONGEST_BROKEN) for name in units.values()]
+    unit_name = names[0] if len(names) == 1 else None
+    value_notes = _notes(values, lang)
+    if all(value.present.is_empty() for value in values):
+        captions.write_title(ax, heading, unit_name)
+        captions.write_nothing(ax, *item_note, *value_notes)
+        return
+    ends, marks = _draw_lines(ax, values, units, lang)
+    _finish(ax, item, lang)
+    notes = [words[mark] for mark in ("gap", "corrected", "previous", "short") if mark in marks]
+    notes = [*item_note, *notes, *_other_periods(values, units, lang), *value_notes]
+    ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
+    beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+    captions.write_title(ax, heading, unit_name, beside=beside)
+    captions.write_notes(ax, " ".join(notes), beside=beside)
+    if len(values) * len(units) > 1:
+        _write_names(ax, ends)
+
+
+def _draw_lines(
+    ax: Axes, values: Sequence[Figures], units: Mapping[int, str], lang: Lang
+) -> tuple[list[_End], set[str]]:
+    """Draw the lines; return their ends, and the marks that need a note."""
+    ends, marks = list[_End](), set[str]()
+    lines = [(unit, of_item) for unit in units for of_item in values]
+    for colour, (unit, of_item) in zip(drawing.CODE_COLOURS, lines, strict=False):
+        name = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
+        points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
+        if not points.is_empty():
+            marks |= _draw_line(ax, points, colour)
+            year, number = points.select("year", "value").row(-1)
+            ends.append(_End(year, number, name, colour))
+    return ends, marks
 
 
 def _check_kinds(item_names: Sequence[str]) -> None:

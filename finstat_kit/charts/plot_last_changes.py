@@ -53,6 +53,7 @@ _FORMATS: Final[dict[Every, str]] = {
 }
 
 
+@arguments.checked_call
 def plot_last_changes(
     units: labels.Frame,
     by: By = "kraj",
@@ -104,9 +105,9 @@ def plot_last_changes(
         Accounting units by month of last change and region
         50 units, sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    lang = around.lang
-    reg = around.source or current.register()
+    captions = texts.captions(register, lang, title, note)
+    lang = captions.lang
+    reg = captions.source or current.register()
     by = labels.field(by, wire.BY_FIELD)
     arguments.one_of("every", every, tuple(PERIODS))
     changes = reg.count_by(units, by, last_change=every, lang=lang)
@@ -120,12 +121,12 @@ def plot_last_changes(
     left_out_counts = {"undated": total - with_day, "implausible": with_day - shown_units}
     with drawing.axes(ax, 9, 4.8) as ax:
         heading = words["heading"].format(period=words[every], by=drawing.WORDS[lang][by])
-        around.write_title(ax, heading, total, beside=_BESIDE_AXES / 2)
+        captions.write_title(ax, heading, total, beside=_BESIDE_AXES / 2)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(labelsize=TEXT_SIZE)
         without_day = " ".join(figures.numbered(words, left_out_counts, lang))
         if dated.is_empty():
-            around.write_nothing(ax, without_day)
+            captions.write_nothing(ax, without_day)
         else:
             shown, older = _without_empty_years(dated, every, lang)
             bounds = _bounds_of(shown, every)
@@ -134,7 +135,7 @@ def plot_last_changes(
             unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
             reading = [words["axis"].format(period=period), words["not"], unfinished]
             # Before the series, which have the room that the notes leave.
-            around.write_notes(
+            captions.write_notes(
                 ax, *reading, older, without_day, beside=_BESIDE_AXES, pad=4, most=_BROAD
             )
             series_of = partial(
@@ -276,10 +277,10 @@ def _series_of(
     groups = [
         (
             name,
-            drawing.CODE_COLOURS[ordered.index(code) if few else place],
+            drawing.CODE_COLOURS[ordered.index(code) if few else rank],
             labelled.filter(code=code),
         )
-        for place, (name, code) in enumerate(zip(names, commonest, strict=False))
+        for rank, (name, code) in enumerate(zip(names, commonest, strict=False))
     ]
     if totals.height > most:
         name = f"{drawing.WORDS[lang]['rest']} ({number_format.whole(totals.height - most, lang)})"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import polars as pl
@@ -12,22 +11,13 @@ from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang, near
+from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts, tiles
 from finstat_kit.charts.parts.tiles import TileText
-from finstat_kit.charts.values import classes as scales, counts, figures, summaries
-from finstat_kit.charts.values.counts import Short
-from finstat_kit.client import current
+from finstat_kit.charts.values import classes as scales, drawn_table
 from finstat_kit.client.register import Register
-from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.counts.count_by import KINDS, check_made_by
-from finstat_kit.frames.financials import ratios
-from finstat_kit.frames.findings import values as values_of
-from finstat_kit.frames.findings.summary import FEWEST, spread
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.protocol import wire
 
 _MOST_NAMED: Final = 4  # codes without a tile
 _WORDS: Final = Words("plot_map")
@@ -48,11 +38,13 @@ _GRIDS: Final = {
 }
 
 
+@arguments.checked_call
 def plot_map(
     frame: labels.Frame,
     by: Literal["kraj", "okres"] = "kraj",
     *,
-    value: str = "count",
+    value: str | None = None,
+    statistic: str | None = None,
     unit: str | None = None,
     classes: Sequence[float] | None = None,
     title: str | None = None,
@@ -74,13 +66,16 @@ def plot_map(
     Args:
         frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
             differences are drawn, an estimate as `estimate` returns it, with its intervals, any
-            frame with ``code`` and *value*, a summary as `summary` returns it (*value*: one of its
-            statistics, the median by default), or financials and ratios, whose medians are drawn:
-            the values and the notes below are those of `plot_spread`, and codes of fewer than five
-            units have none.
+            frame with ``code`` and *value*, financials, ratios, or a summary as `summary` returns
+            it: the values and the notes below are then those of `plot_spread`, and codes of fewer
+            than five units have none.
         by: Level of the codes.
-        value: Column of numbers to draw; null, NaN, infinity and numbers beyond ±1e100 mean no
-            value.
+        value: Column of numbers, item or ratio to draw; null, NaN, infinity and numbers beyond
+            ±1e100 mean no value. None is the number of units, the difference of a comparison, the
+            only value of a summary.
+        statistic: What is drawn of an item or a ratio: ``"sum"`` or another column of numbers of
+            `summary`. None is the median. Medians of units are of all their years; any other
+            statistic is of one.
         unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
@@ -115,199 +110,43 @@ def plot_map(
         per_1000 by region
         sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    source, lang = around.source, around.lang
+    captions = texts.captions(register, lang, title, note)
+    source, lang = captions.source, captions.lang
     by = labels.field(by, _GRIDS)
-    arguments.text("value", value)
-    if unit is not None:
-        arguments.text("unit", unit)
+    for name, text in (("value", value), ("statistic", statistic), ("unit", unit)):
+        if text is not None:
+            arguments.text(name, text)
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
-    content = _content(frame, by, value, unit, lang, source)
-    tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
-    values = _by_code(content.table.filter(tiled))
+    table = drawn_table.of_places(frame, by, value, statistic, unit, lang, source)
+    is_tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
+    tiled, others = table.rows.filter(is_tiled).drop_nulls("value"), table.rows.filter(~is_tiled)
+    values = dict(zip(tiled["code"], tiled["value"], strict=True))
+    is_centred = table.differs or any(number < 0 for number in values.values())
     if tops is not None:
-        scale = scales.by_bounds(tops, lang, around=content.differs or tops[0] < 0)
-    elif content.differs or any(number < 0 for number in values.values()):
-        scale = scales.around_zero(list(values.values()), content.write, lang)
+        scale = scales.by_bounds(tops, lang, centred=table.differs or tops[0] < 0)
+    elif is_centred:
+        scale = scales.around_zero(list(values.values()), table.write, lang)
     else:
-        scale = scales.by_breaks(list(values.values()), grid.classes, content.write)
-    tile_text, _ = content.missing
+        scale = scales.by_breaks(list(values.values()), grid.classes, table.write)
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries
-    empty_tiles = grid.tiles.keys() - values.keys()
-    if empty_tiles:
-        entries = [*entries, (drawing.NO_VALUE_COLOUR, _why_without(content, empty_tiles, lang))]
-
+    if empty_tiles := grid.tiles.keys() - values.keys():
+        entries = [*entries, (drawing.NO_VALUE_COLOUR, table.why_without(empty_tiles))]
+    written = dict.fromkeys(grid.tiles, table.without[0]) | {
+        code: f"{table.write(number, scale.more)}\n{interval}".strip()
+        for (code, number), interval in zip(values.items(), table.beside(tiled), strict=True)
+    }
     with drawing.axes(ax, *grid.inches) as ax:
-        around.write_title(ax, content.heading, content.units)
-        intervals = content.estimate.intervals() if content.estimate else {}
-        tile_texts = dict.fromkeys(grid.tiles, tile_text) | {
-            code: f"{content.write(number, scale.more)}\n{intervals.get(code, '')}".strip()
-            for code, number in values.items()
-        }
-        _draw_tiles(ax, grid, values, scale, tile_texts, lang)
+        captions.write_title(ax, table.heading, table.units)
+        _draw_tiles(ax, grid, values, scale, written, lang)
         _draw_borders(ax, grid)
-        pad = texts.legend_below(ax, entries, content.measure + breaks)
-        off = _off_the_map(content, content.table.filter(~tiled), lang)
-        of_figures = around.replaced(content.heading) if content.of_figures else []
-        notes = [*of_figures, off, *content.notes]
-        around.write_notes(ax, " ".join(filter(None, notes)), pad=pad)
+        pad = texts.legend_below(ax, entries, table.measure + breaks)
+        off = "; ".join(table.listed(others, _MOST_NAMED))
+        notes = [f"{_WORDS[lang]['off']}{off}." if off else "", *table.notes]
+        notes = [*(captions.replaced(table.heading) if table.of_figures else []), *notes]
+        captions.write_notes(ax, " ".join(filter(None, notes)), pad=pad)
     return ax
-
-
-class _Content(NamedTuple):
-    table: pl.DataFrame
-    heading: str
-    measure: str  # the quantity shown
-    units: int | str | None  # None if the values are not numbers of units
-    write: scales.Write
-    missing: tuple[str, str]  # on a tile without a value, and its words in the legend
-    differs: bool = False
-    estimate: Short | None = None
-    notes: Sequence[str] = ()
-    of_figures: bool = False
-
-
-def _content(
-    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Content:
-    """Return the content of a map: medians, differences of counts, counts or other values."""
-    if summaries.is_summary(frame):
-        return _content_of_summary(frame, by, value, unit, lang, source)
-    if _is_of_units(frame, by, value):
-        return _content_of_units(frame, by, value, unit, lang, source)
-    if value in ("count", "difference") and counts.is_comparison(frame):
-        return _content_of_comparison(frame, by, unit, lang, source)
-    if value == "count" and unit is None:
-        return _content_of_counts(frame, by, lang, source)
-    return _content_of_column(frame, by, value, unit, lang, source)
-
-
-def _content_of_units(
-    frame: labels.Frame, by: By, item: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Content:
-    """Return the medians of the units of a frame."""
-    values = figures.of_frame(frame, item)
-    coded = values.present.drop_nulls(by)
-    words = _WORDS[lang]
-    called = figures.capitalized(f"{figures.called(item, lang)} ({words['median']})")
-    return _Content(
-        _table_of_medians(coded, by, lang, source),
-        words["other"].format(value=called, by=drawing.WORDS[lang][by]) + values.years,
-        words["median"] if unit is None else unit,
-        figures.number_of(coded, lang),
-        lambda number, more: figures.written(item, number, lang, more),
-        ("–", "few"),
-        notes=values.notes(lang, by),
-        of_figures=True,
-    )
-
-
-def _content_of_summary(
-    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Content:
-    """Return a statistic of a summary, the median unless another is named."""
-    summary = summaries.of_frame(frame, by, lang, source)
-    if list(summary.fields) != [by]:
-        raise invalid(
-            "by",
-            by,
-            f": the summary was made by {list(summary.fields)}",
-            give=f"a summary of one value and year by {by!r}",
-        )
-    statistic = "median" if value == "count" else value
-    arguments.one_of("value", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
-    if statistic in summaries.COUNTS:
-        table = summary.table.select("code", "label", "kind", value=statistic)
-        reason = "missing"
-    else:
-        # As in boxes: a statistic of a few units is none.
-        value_of_enough = pl.when(pl.col("n") >= FEWEST).then(values_of.drawable(statistic))
-        table = summary.table.select("code", "label", "kind", units="n", value=value_of_enough)
-        reason = "few"
-    statistic_name = summary.called(lang, statistic)
-    return _Content(
-        table,
-        summary.heading(lang, statistic_name),
-        summaries.named(statistic, lang) if unit is None else unit,
-        summary.covered(lang),
-        lambda number, more: summary.write(statistic, number, lang, more),
-        ("–", reason),
-        notes=summary.notes(lang),
-        of_figures=True,
-    )
-
-
-def _content_of_comparison(
-    frame: labels.Frame, by: By, unit: str | None, lang: Lang, source: Register | None
-) -> _Content:
-    compared = counts.comparison(frame, by)
-    return _Content(
-        _table_of(frame, by, "difference", lang, source),
-        drawing.WORDS[lang]["difference"].format(by=drawing.WORDS[lang][by]),
-        counts.compared(frame, _WORDS[lang]["difference"] if unit is None else unit, lang),
-        counts.both_numbers(frame, compared, lang),
-        lambda number, _: drawing.signed(int(number), lang),
-        _missing(frame),
-        differs=True,
-        notes=[counts.windows(frame, lang)],
-    )
-
-
-def _content_of_counts(
-    frame: labels.Frame, by: By, lang: Lang, source: Register | None
-) -> _Content:
-    """Return the counts of units, or their estimates with intervals."""
-    estimate = counts.estimate_of(frame, by)
-    table = _table_of(frame, by, "count", lang, source)
-    heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
-    if estimate is None:
-        total, write = int(table["value"].sum()), _number_format_of(table["value"], lang)
-        return _Content(table, heading, _WORDS[lang]["count"], total, write, _missing(frame))
-    short = Short(estimate, lang)
-    return _Content(
-        table.with_columns(estimate.table["hits"]),
-        heading,
-        short.measure,
-        estimate.drawn(lang),
-        lambda number, _: short.write(number),
-        _missing(frame),
-        estimate=short,
-    )
-
-
-def _content_of_column(
-    frame: labels.Frame, by: By, value: str, unit: str | None, lang: Lang, source: Register | None
-) -> _Content:
-    """Return the values of a column, which may be any quantity."""
-    table = _table_of(frame, by, value, lang, source)
-    return _Content(
-        table,
-        _WORDS[lang]["other"].format(value=value, by=drawing.WORDS[lang][by]),
-        value if unit is None else unit,
-        None,
-        _number_format_of(table["value"], lang),
-        _missing(frame),
-    )
-
-
-def _why_without(content: _Content, codes: Set[str], lang: Lang) -> str:
-    """Return why tiles have no value: too few units, or another cause, or some one, some the other.
-
-    A code without a row has no units.
-    """
-    _, why = content.missing
-    reasons = {why}
-    if why == "few":
-        enough = content.table.filter(pl.col("units") >= FEWEST)["code"]
-        reasons = {"missing" if code in enough else why for code in codes}
-    return " / ".join(_WORDS[lang][reason] for reason in sorted(reasons))
-
-
-def _missing(frame: labels.Frame) -> tuple[str, str]:
-    """Return the words of a tile without a value: without codes the units were counted here."""
-    return ("–", "missing") if "code" in labels.schema_of(frame) else ("0", "none")
 
 
 def _draw_tiles(
@@ -356,155 +195,3 @@ def _draw_borders(ax: Axes, grid: _Grid) -> None:
             lines, colors=drawing.ink(ax), linewidths=1.1, capstyle="projecting", clip_on=False
         )
     )
-
-
-def _off_the_map(content: _Content, table: pl.DataFrame, lang: Lang) -> str:
-    """Return the text for rows without a tile: labelled codes by name, the others by kind."""
-    labelled = table.filter(pl.col("kind") == "labelled").sort(
-        "value", "code", descending=[True, False], nulls_last=True
-    )
-    named = labelled.head(_MOST_NAMED)
-    groups = [
-        (name, named.slice(row, 1))
-        for row, name in enumerate(drawing.names(named, lang, among=table))
-    ]
-    more = labelled.slice(_MOST_NAMED)
-    if more.height:
-        groups.append((f"{_WORDS[lang]['more']} ({number_format.whole(more.height, lang)})", more))
-    if content.units is not None and not content.differs and "units" not in table.columns:
-        # Groups of an estimate without units; a median may be zero, and values may be missing.
-        table = table.filter(pl.col("value").ne_missing(0))
-    for kind in KINDS[1:]:
-        group = table.filter(pl.col("kind") == kind)
-        if group.height:
-            first = group.head(1).with_columns(pl.lit(group.height).alias("codes"))
-            groups.append((drawing.names(first, lang, among=table)[0], group))
-    parts = [f"{name}{_summed(content, rows, lang)}" for name, rows in groups]
-    return _WORDS[lang]["off"] + "; ".join(parts) + "." if parts else ""
-
-
-def _summed(content: _Content, rows: pl.DataFrame, lang: Lang) -> str:
-    """Write the total of some rows, or the number of units if values cannot be added up."""
-    if "units" in rows.columns:
-        return f": {number_format.units(int(rows['units'].sum()), lang)}"
-    if content.estimate:
-        return f": {content.estimate.of_sum(rows)}"
-    values = rows["value"]
-    if values.count() and (content.units is not None or values.len() == 1):
-        return f": {content.write(float(values.sum()), 0)}"
-    return ""
-
-
-def _table_of(
-    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
-) -> pl.DataFrame:
-    """Return the columns of a map: ``code``, ``value``, ``label`` and ``kind``.
-
-    A frame with codes and values is used as it is; units are counted.
-    """
-    if "code" not in labels.schema_of(frame):
-        return _counted(frame, by, value, lang, register)
-    check_made_by(frame, by)
-    return _described(_table_given(frame, by, value), by, lang, register)
-
-
-def _table_of_medians(
-    coded: pl.DataFrame, by: By, lang: Lang, register: Register | None
-) -> pl.DataFrame:
-    """Return the columns of a map and ``units``: the median of the values of each code."""
-    table = spread(coded, "value", by).select("code", "units", value="median")
-    return _described(table, by, lang, register)
-
-
-def _is_of_units(frame: labels.Frame, by: str, value: str) -> bool:
-    """Whether a frame has one row per unit with a value, such as financials and ratios."""
-    columns = labels.schema_of(frame)
-    known = value in columns or value in ratios.NUMBERS
-    return value != "count" and known and "code" not in columns and by in columns
-
-
-def _by_code(table: pl.DataFrame) -> dict[str, float]:
-    """Return the values by code, nulls left out."""
-    present = table.drop_nulls("value")
-    return dict(zip(present["code"], present["value"], strict=True))
-
-
-def _number_format_of(values: pl.Series, lang: Lang) -> scales.Write:
-    """Return the format of the values: whole, or with three significant digits of the median."""
-    present = values.drop_nulls()
-    if values.dtype.is_integer() or (present == present.round()).all():
-        return lambda number, _: number_format.whole(int(number), lang).replace("-", "−")
-    middle = present.cast(pl.Float64).abs().filter(present != 0).median()
-    size = math.floor(math.log10(middle)) if isinstance(middle, float) else 2
-    places = min(max(2 - size, 0), 9)
-    return lambda number, more: number_format.decimal(float(number), lang, places + more).replace(
-        "-", "−"
-    )
-
-
-def _table_given(frame: labels.Frame, by: str, value: str) -> pl.DataFrame:
-    """Return code and value of a frame that has them, and kind if it is that of counts."""
-    schema = labels.schema_of(frame)
-    numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
-    if value not in numbers:
-        fault = f"is {schema[value]}" if value in schema else "is not a column"
-        raise invalid(
-            "value",
-            value,
-            fault,
-            cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
-        )
-    if not labels.holds_codes(schema["code"]):
-        raise UsageError(f"the column 'code' is {schema['code']}", cure="codes are text")
-    kind = ["kind"] if schema.get("kind") == pl.String else []
-    table = (
-        frame.lazy()
-        .select(
-            pl.col("code").cast(pl.String), labels.column_of(schema, value).alias("value"), *kind
-        )
-        .collect()
-    )
-    (other_level,) = set(tiles.LEVELS) - {by}
-    strange = table.filter(pl.col("code").is_in(list(tiles.LEVELS[other_level])))["code"]
-    if strange.len():
-        raise invalid(
-            "by", by, f": {strange[0]!r} is a code of the other level", give=f"{other_level!r}"
-        )
-    twice = table.filter(pl.col("code").is_duplicated() & pl.col("code").is_not_null())["code"]
-    if twice.len():
-        raise invalid("frame", ..., f": {twice[0]!r} appears in two rows", give="each code once")
-    return table if kind and set(table["kind"]) <= set(KINDS) else table.drop(kind)
-
-
-def _counted(
-    frame: labels.Frame, by: By, value: str, lang: Lang, register: Register | None
-) -> pl.DataFrame:
-    """Return the counts of units by code, in the column ``value``."""
-    if value != "count":
-        columns = ["count", *labels.schema_of(frame), *ratios.NUMBERS]
-        raise invalid(
-            "value",
-            value,
-            ": units can only be counted here",
-            cure=f"{near(value, columns)}give a frame with the columns 'code' and {value!r}",
-        )
-    counted = (register or current.register()).count_by(frame, by, lang=lang)
-    return counted.rename({"count": "value"})
-
-
-def _described(table: pl.DataFrame, by: By, lang: Lang, register: Register | None) -> pl.DataFrame:
-    """Add the label to given values, and kind if it is missing; no axis can hold some values."""
-    if table["value"].dtype.is_float():
-        table = table.with_columns(values_of.drawable("value"))
-    # Tiles have their own names; only codes without a tile need a register, if one is chosen.
-    tiled = tiles.LEVELS[by]
-    label = pl.col("code")
-    if register is not None and not set(table["code"].drop_nulls()) <= set(tiled):
-        columns = {"code": wire.BY_FIELD[by].name}
-        labelled = register.resolve_labels(table.select("code"), lang=lang, columns=columns)
-        on_a_tile = pl.when(label.is_in(list(tiled))).then(label)
-        label = pl.coalesce(labelled["code_label"], on_a_tile)
-    table = table.with_columns(label.alias("label"))
-    if "kind" in table.columns:
-        return table
-    return table.with_columns(kind=labels.kind_of(pl.col("code"), pl.col("label")))

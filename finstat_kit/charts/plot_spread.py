@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -16,17 +15,15 @@ from numpy.typing import NDArray
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.charts.parts import drawing, rows, texts
+from finstat_kit.charts import rows
+from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
-from finstat_kit.charts.parts.rows import Groups, Rows
-from finstat_kit.charts.parts.texts import Texts
-from finstat_kit.charts.values import figures, summaries
-from finstat_kit.charts.values.figures import Figures
-from finstat_kit.charts.values.summaries import Summary
+from finstat_kit.charts.parts.texts import Captions
+from finstat_kit.charts.rows import Rows
+from finstat_kit.charts.values import drawn_table, figures
+from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.client.register import Register
-from finstat_kit.errors import invalid
-from finstat_kit.frames.findings.summary import FEWEST, spread
-from finstat_kit.frames.places import groups, labels
+from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.wire import MAX_ID
@@ -34,7 +31,6 @@ from finstat_kit.protocol.wire import MAX_ID
 _MOST_BOXES: Final = 30  # boxes
 _BOX_HEIGHT: Final = 0.3  # inches of a box and the gap below it
 _BOX_PART: Final = 0.56
-_TICKS: Final = 22  # points of the numbers below the axes
 _WIDE_BOXES: Final = 100  # from here on, highest by lowest, values are drawn on a log scale
 _WORDS: Final = Words("plot_spread")
 _MOST_BINS: Final = 40
@@ -43,6 +39,7 @@ _HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values betwe
 _HISTOGRAM_WORDS: Final = Words("histogram")
 
 
+@arguments.checked_call
 def plot_spread(
     frame: labels.Frame,
     value: str,
@@ -105,197 +102,82 @@ def plot_spread(
         Equity ratio by region, 2016
         55 units, sample (invented) data
     """
-    around = texts.given(register, lang, title, note)
-    source, lang = around.source, around.lang
+    captions = texts.captions(register, lang, title, note)
+    source, lang = captions.source, captions.lang
     arguments.text("value", value)
     if mark is not None:
         arguments.whole("mark", mark, 0, MAX_ID)
-    if summaries.is_summary(frame):
-        of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
-        for name, option in of_units.items():
-            if option is not None:
-                raise invalid(
-                    name,
-                    option,
-                    ": a summary has no values of units",
-                    give="the figures that it was made of",
-                )
-        summary = summaries.of_frame(frame, by, lang, source, value)
-        return _chart_of_boxes(_of_summary(summary, lang), around, ax)
-    if by is not None:
-        by = labels.field(by)
-        assert isinstance(by, str)
-        if by in groups.GROUPS:
-            frame = groups.with_group(frame.lazy(), by)
-        elif by not in labels.schema_of(frame):
-            raise invalid("by", by, "is not a column of the frame")
-    values = figures.of_frame(frame, value, limits=limits, max_difference=max_difference)
-    marked = None if mark is None else values.marked(mark)
-    if by is None:
-        return _chart_of_histogram(values, marked, around, ax)
-    return _chart_of_boxes(_of_units(values, by, marked, lang, source), around, ax)
-
-
-class _Content(NamedTuple):
-    boxes: pl.DataFrame  # one row per code, the median null of too few units
-    item: str
-    heading: str
-    number: str
-    order: pl.Expr | None  # None: by median
-    how: Sequence[str]  # the chart is read
-    notes: Sequence[str]
-    marked: dict[str, Any] | None = None  # the row of a unit, its code as ``code``
-    several_years: bool = False
-    groups: Groups | None = None
-    longest: int = drawing.LONGEST
-
-
-def _of_units(
-    values: Figures,
-    by: Grouping,
-    marked: dict[str, Any] | None,
-    lang: Lang,
-    source: Register | None,
-) -> _Content:
-    """Return the boxes of the units of a frame."""
-    words, item, coded = _WORDS[lang], values.item, values.present.drop_nulls(by)
-    code = pl.col(by).cast(pl.String).alias("code")
-    lost = coded.filter(pl.col("value") <= 0).group_by(code).len("lost")
-    boxes = spread(coded, "value", by, limited="limited").join(
-        lost, on="code", how="left", maintain_order="left"
+    table = drawn_table.of_spread(
+        frame, value, by, lang, source, mark=mark, limits=limits, max_difference=max_difference
     )
-    marked = None if marked is None else {**marked, "code": marked[by]}
-    own = marked or {"code": None, "limited": None}
-    is_marked = pl.col("code") == pl.lit(own["code"], pl.String)
-    boxes = boxes.with_columns(marked=pl.when(is_marked).then(pl.lit(own["limited"], pl.Float64)))
-    heading = words["heading"].format(
-        item=figures.capitalized(figures.called(item, lang)), by=drawing.WORDS[lang][by]
-    )
-    return _Content(
-        _labelled(boxes, by, lang, source),
-        item,
-        heading + values.years + _limits_text(values.rows, item, lang),
-        figures.number_of(coded, lang),
-        groups.in_order(by, pl.col("code")) if by in groups.ORDERED else None,
-        [words["how"]] + [words["unit-years"]] * (figures.counted(coded) == "unit-years"),
-        values.notes(lang, by),
-        marked,
-        values.several_years,
-    )
+    draw = _draw_chart_of_boxes if table.are_boxes else _draw_histogram
+    return draw(table, captions, ax)
 
 
-def _of_summary(summary: Summary, lang: Lang) -> _Content:
-    """Return the quartiles of a summary; groups without any value are in its notes alone."""
-    boxes = summary.table.filter(pl.col("n") > 0).with_columns(
-        median=pl.when(pl.col("n") >= FEWEST).then("median"),
-        low="p10", q1="p25", q3="p75", high="p90",
-        beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
-    )  # fmt: skip
-    return _Content(
-        boxes,
-        summary.item,
-        summary.heading(lang, figures.called(summary.item, lang)),
-        summary.covered(lang),
-        pl.col("place") if summary.ordered else None,
-        [_WORDS[lang]["of a summary"]],
-        summary.notes(lang),
-        groups=summary.groups,
-        longest=summary.longest,
-    )
-
-
-def _chart_of_boxes(content: _Content, around: Texts, ax: Axes | None) -> Axes:
+def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None) -> Axes:
     """Draw boxes with a title, and notes below."""
-    lang, of_groups = around.lang, content.groups
-    with_median = content.boxes.drop_nulls("median")
+    lang = table.lang
+    with_median = table.rows.drop_nulls("value")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST_BOXES
     is_shown |= pl.col("marked").is_not_null()
-    by_median = [-pl.col("median")] if content.order is None else [content.order]
-    shown_boxes = with_median.filter(is_shown).sort(*by_median, "code")
-    log = _needs_log(shown_boxes)
-    apart = {
-        "few": content.boxes.filter(pl.col("median").is_null()),
-        "more": with_median.filter(~is_shown),
-    }
-    beyond, lost = (int(shown_boxes[name].sum()) for name in ("beyond", "lost"))
-    counts = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
-    notes = [*around.replaced(content.heading), *(content.how if shown_boxes.height else []), *(
-        _WORDS[lang][key].format(n=number_format.whole(boxes.height, lang),
-                                 values=number_format.whole(int(boxes["n"].sum()), lang))
-        for key, boxes in apart.items() if boxes.height
+    order = -pl.col("value") if table.order is None else table.order
+    boxes = with_median.filter(is_shown).sort(order, "code")
+    log = _needs_log(boxes)
+    left_out = {"few": table.rows.filter(pl.col("value").is_null()),
+                "more": with_median.filter(~is_shown)}  # fmt: skip
+    beyond, lost = (int(boxes[name].sum()) for name in ("beyond", "lost"))
+    numbers = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
+    notes = [*captions.replaced(table.heading), *([table.measure] if boxes.height else []), *(
+        _WORDS[lang][key].format(n=number_format.whole(rows.height, lang),
+                                 values=number_format.whole(int(rows["n"].sum()), lang))
+        for key, rows in left_out.items() if rows.height
     )]  # fmt: skip
-    notes += [*figures.numbered(_WORDS[lang], counts, lang), *content.notes]
-    if (unit := content.marked) is not None:
-        why_not = _why_unmarked(unit, shown_boxes, log=log)
-        notes.append(_mark_note(unit, why_not, content.item, lang, dated=content.several_years))
-
-    def placed_of(lines: int, *, short: bool = False) -> Rows:
-        longest = max(content.longest, lines * drawing.LONGEST)
-        names = drawing.names(shown_boxes, lang, among=shown_boxes, longest=longest, short=short)
-        return rows.placed(shown_boxes["code"], names, of_groups, longest)
-
-    own = ax is None
-    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * placed_of(1).height) as ax:
-
-        def write(beside: float) -> None:
-            around.write_title(ax, content.heading, content.number, beside=beside)
-            pad = 4.0
-            if of_groups is not None and shown_boxes.height:
-                legend = of_groups.drawn(shown_boxes["code"])
-                pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
-            around.write_notes(ax, " ".join(notes), beside=beside, pad=pad)
-
-        short = partial(placed_of, short=drawing.inches(ax)[0] < drawing.NARROW)
-        placed, beside = rows.with_texts(ax, short, write, ticks=True, grows=own)
-        if shown_boxes.is_empty():
-            around.write_nothing(ax, *notes)
+    notes += [*figures.numbered(_WORDS[lang], numbers, lang), *table.notes]
+    if table.marked is not None:
+        notes.append(_mark_note(table, _why_unmarked(table.marked, boxes, log=log)))
+    is_new = ax is None
+    with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * rows.placed(table, boxes).height) as ax:
+        placed, beside = rows.laid_out(
+            ax, table, boxes, captions, [" ".join(notes)], ticks=True, grows=is_new
+        )
+        if boxes.is_empty():
+            captions.write_nothing(ax, *notes)
             return ax
-        colour_of = {} if of_groups is None else of_groups.colour_of
-        colour = [colour_of.get(code, drawing.PALE) for code in shown_boxes["code"]]
-        numbers = _draw_boxes(ax, shown_boxes, content.item, placed, colour, lang, log=log)
+        numbers_width = _draw_boxes(ax, table, boxes, placed, log=log)
         width = drawing.inches(ax)[0]
-        room = max(width * drawing.GROWTH - beside - numbers, 0.3)
-        _write_with_room(ax, content.item, lang, room / width)
+        room = max(width * drawing.GROWTH - beside - numbers_width, 0.3)
+        _write_with_room(ax, table.item, lang, room / width)
     return ax
 
 
-def _chart_of_histogram(
-    values: Figures,
-    marked: dict[str, Any] | None,
-    around: Texts,
-    ax: Axes | None,
-) -> Axes:
-    """Draw all values as a histogram."""
-    lang, item, present = around.lang, values.item, values.present
-    heading = figures.capitalized(figures.called(item, lang)) + values.years
-    heading += _limits_text(values.rows, item, lang)
+def _draw_histogram(table: DrawnTable, captions: Captions, ax: Axes | None) -> Axes:
+    """Draw all values as a histogram, with a title, and notes below."""
     with drawing.axes(ax, 8, 4.2) as ax:
-        mark = None if marked is None else marked["limited"]
+        mark = None if table.marked is None else table.marked["limited"]
         # Above the median's number, and that of the marked unit.
-        pad = 10 if present.is_empty() else 22 if mark is None else 34
-        around.write_title(ax, heading, figures.number_of(present, lang), pad=pad)
-        notes = values.notes(lang)
-        if marked is not None:
-            why_not = "unmarked" if mark is None else None
-            notes.append(_mark_note(marked, why_not, item, lang, dated=values.several_years))
-        if present.is_empty():
-            around.write_nothing(ax, *around.replaced(heading), *notes)
+        pad = 10 if table.rows.is_empty() else 22 if mark is None else 34
+        captions.write_title(ax, table.heading, table.units, pad=pad)
+        notes = list(table.notes)
+        if table.marked is not None:
+            notes.append(_mark_note(table, "unmarked" if mark is None else None))
+        heading = captions.replaced(table.heading)
+        if table.rows.is_empty():
+            captions.write_nothing(ax, *heading, *notes)
             return ax
-        notes = _draw_histogram(ax, present, item, lang, mark=mark) + notes
-        notes = around.replaced(heading) + notes
-        around.write_notes(ax, " ".join(notes), beside=0.6)
+        notes = [*heading, *_draw_bins(ax, table, mark), *notes]
+        captions.write_notes(ax, " ".join(notes), beside=0.6)
     return ax
 
 
-def _mark_note(
-    marked: dict[str, Any], why_not: str | None, item: str, lang: Lang, *, dated: bool
-) -> str:
+def _mark_note(table: DrawnTable, why_not: str | None) -> str:
     """Return which unit is marked, with its value and year among several; or why it is not."""
+    assert table.marked is not None
+    marked = table.marked
     name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
     if why_not is None:
-        year = f"{marked['year']}: " if dated else ""
-        name += f" ({year}{figures.written(item, marked['value'], lang)})"
-    return _WORDS[lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
+        year = f"{marked['year']}: " if table.dated else ""
+        name += f" ({year}{table.write(marked['value'], 0)})"
+    return _WORDS[table.lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
 
 
 def _why_unmarked(marked: dict[str, Any], shown: pl.DataFrame, *, log: bool) -> str | None:
@@ -317,31 +199,12 @@ def _needs_log(boxes: pl.DataFrame) -> bool:
     return float(boxes["q3"].to_numpy().max()) > _WIDE_BOXES * float(boxes["q1"].to_numpy().min())
 
 
-def _labelled(
-    boxes: pl.DataFrame, by: Grouping, lang: Lang, source: Register | None
-) -> pl.DataFrame:
-    """Add the label of each code, without a register the code itself."""
-    if source is None and by not in groups.GROUPS:
-        return boxes.with_columns(label="code", kind=pl.lit("labelled"))
-    columns = {"code": labels.FIELDS[by].codelist}
-    lookup = source._lookup if source is not None else groups.codelist
-    label = pl.col("code_label")
-    return labels.resolve_labels(boxes, lookup, lang=lang, columns=columns).with_columns(
-        label=label, kind=labels.kind_of(pl.col("code"), label)
-    )
-
-
 def _draw_boxes(
-    ax: Axes,
-    boxes: pl.DataFrame,
-    item: str,
-    placed: Rows,
-    colour: Sequence[str],
-    lang: Lang,
-    *,
-    log: bool,
+    ax: Axes, table: DrawnTable, boxes: pl.DataFrame, placed: Rows, *, log: bool
 ) -> float:
     """Draw boxes, and return the inches of the numbers to the right of the axes."""
+    colour_of = {} if table.groups is None else table.groups.colour_of
+    colour = [colour_of.get(code, drawing.PALE) for code in boxes["code"]]
     ink = drawing.ink(ax)
     half = _BOX_PART / 2
     of_boxes = zip(placed.at, colour, boxes.iter_rows(named=True), strict=True)
@@ -357,7 +220,7 @@ def _draw_boxes(
         if box["marked"] is not None:
             ax.plot(box["marked"], row, "D", color=drawing.BLUE, markersize=8, zorder=4,
                     markeredgecolor=ax.get_facecolor())  # fmt: skip
-        ax.plot([box["median"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
+        ax.plot([box["value"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
@@ -372,8 +235,8 @@ def _draw_boxes(
     ax.spines[["top", "right"]].set_visible(False)
     # The median and the number of values, to the right of the axes.
     broadest = 0.0
-    for row, n, median in zip(placed.at, boxes["n"], boxes["median"], strict=True):
-        text = f"{figures.written(item, median, lang)}  (n = {number_format.whole(n, lang)})"
+    for row, n, median in zip(placed.at, boxes["n"], boxes["value"], strict=True):
+        text = f"{table.write(median, 0)}  (n = {number_format.whole(n, table.lang)})"
         ax.annotate(
             text, (1, row), (6, 0), xycoords=ax.get_yaxis_transform(), textcoords="offset points",
             va="center", fontsize=size, color=ink, annotation_clip=False,
@@ -382,19 +245,9 @@ def _draw_boxes(
     return broadest
 
 
-def _draw_histogram(
-    ax: Axes, rows: pl.DataFrame, item: str, lang: Lang, *, mark: float | None
-) -> list[str]:
-    """Draw a histogram with the median and limits; return the notes on how it is read.
-
-    Args:
-        ax: Where.
-        rows: With ``value`` and, limited, ``limited``; ``limit_low`` and ``limit_high``.
-        item: The value.
-        lang: Language of texts and numbers.
-        mark: A value to mark.
-    """
-    words = _HISTOGRAM_WORDS[lang]
+def _draw_bins(ax: Axes, table: DrawnTable, mark: float | None) -> list[str]:
+    """Draw the bars of a histogram, the median and a marked value; return how they are read."""
+    words, rows = _HISTOGRAM_WORDS[table.lang], table.rows
     numbers = rows["limited"].to_numpy()
     size = np.abs(numbers[numbers != 0])
     log = bool(size.size) and np.quantile(size, 0.99) > _SKEWED * np.quantile(size, 0.25)
@@ -416,14 +269,11 @@ def _draw_histogram(
     ax.bar(edges[:-1], counts, np.diff(edges), align="edge", color=colour, edgecolor=ink,
            linewidth=0.4)  # fmt: skip
     median = float(rows["value"].median())  # type: ignore[arg-type]
-    written = figures.written(item, median, lang)
-    _draw_upright_line(ax, median, words["median"].format(x=written), ink, "-")
+    _draw_value(ax, median, words["median"].format(x=table.write(median, 0)), ink, "-")
     if mark is not None:
-        _draw_upright_line(
-            ax, mark, figures.written(item, mark, lang), drawing.BLUE, "--", above=TEXT_SIZE + 3
-        )
+        _draw_value(ax, mark, table.write(mark, 0), drawing.BLUE, "--", above=TEXT_SIZE + 3)
     ax.set_xlim(edges[0], edges[-1])
-    _write_with_room(ax, item, lang)
+    _write_with_room(ax, table.item, table.lang)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
@@ -431,16 +281,7 @@ def _draw_histogram(
     ax.spines[["top", "right"]].set_visible(False)
     outside = int(numbers.size - counts.sum())
     notes = {"log": int(log), "negative": int((numbers < 0).sum()), "outside": outside}
-    return figures.numbered(words, notes, lang)
-
-
-def _limits_text(rows: pl.DataFrame, item: str, lang: Lang) -> str:
-    """Return the limits of values for a title; "" where there are none."""
-    low, high = rows["limit_low"].min(), rows["limit_high"].max()
-    if not isinstance(low, float) or not isinstance(high, float):
-        return ""
-    ends = {"low": figures.written(item, low, lang), "high": figures.written(item, high, lang)}
-    return ", " + _HISTOGRAM_WORDS[lang]["limits"].format(**ends)
+    return figures.numbered(words, notes, table.lang)
 
 
 def _aligned(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
@@ -457,7 +298,7 @@ def _aligned(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[n
     return width * np.arange(first, last + 1, dtype=np.float64)
 
 
-def _draw_upright_line(
+def _draw_value(
     ax: Axes, x: float, text: str, colour: str, style: str, *, above: float = 0
 ) -> None:
     ax.axvline(x, color=colour, linewidth=1.6, linestyle=style)

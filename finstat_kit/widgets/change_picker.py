@@ -18,7 +18,7 @@ from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.numbers import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base, in_browser
-from finstat_kit.widgets.controls.background import LatestWins, Outcome
+from finstat_kit.widgets.controls.background import FinishedWork, LatestWins
 from finstat_kit.widgets.html import reproduce
 from finstat_kit.widgets.html.texts import failed, since_text, words
 
@@ -158,7 +158,7 @@ class ChangePicker(base.Picker):
             self.line.value = base.status(self._text(self._counts.outcome))
             self._drawn()
 
-    def _text(self, outcome: Outcome[date | None, int] | None) -> str:
+    def _text(self, outcome: FinishedWork[date | None, int] | None) -> str:
         texts, register = words(self.lang), self._register
         day = outcome.question if outcome else self.value
         if outcome is None:

@@ -17,6 +17,7 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import tiles
 from finstat_kit.charts.plot_counts import plot_counts
 from finstat_kit.charts.plot_map import plot_map
+from finstat_kit.charts.values import drawn_table
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError
 from finstat_kit.frames.files.write import write
@@ -124,14 +125,14 @@ class Explorer(base.Picker):
     @property
     def frame(self) -> pl.DataFrame | None:
         """The selected records; None until they are fetched, see `fetch`."""
-        known = self._units
-        return None if known is None else self.location.filter(known)
+        units = self._units
+        return None if units is None else self.location.filter(units)
 
     @property
     def counts(self) -> pl.DataFrame | None:
         """The selection counted one level below the choice, as `Register.count_by` does."""
-        frame = self.frame
-        return None if frame is None else self._counted(frame)
+        frame, by = self.frame, _BELOW[self.location.level]
+        return None if frame is None else self._register.count_by(frame, by, lang=self.lang)
 
     def fetch(self) -> pl.DataFrame:
         """Wait for the selected records, and return them.
@@ -226,7 +227,7 @@ class Explorer(base.Picker):
             by, mapped = self._map_of_places(self._units)
             picture = mapped if view == "map" else ""
             # A single row is in the summary, and on the map.
-            mapped_already = by == selection.by or selection.counts.height == 1
+            mapped_already = by == selection.by or selection.table.rows.height == 1
             counts = "" if picture and mapped_already else panel(selection, view)
             line = head(selection)
         elif self._register._session.remote:
@@ -262,18 +263,16 @@ class Explorer(base.Picker):
                 name for name, code in self.location.region.options if code == region
             )
             units = units.filter(pl.col("kraj") == region)
-        counts = self._register.count_by(units, by, lang=self.lang)
+        table = drawn_table.of_bars(units, by, self.lang, self._register)
         names = {code: name for name, code in field.options}
         heading = title(by, region_name, self.lang)
-        return by, drawn.tile_map(by, counts, names, chosen_code or "", heading, self.lang)
-
-    def _counted(self, selection: pl.DataFrame) -> pl.DataFrame:
-        return self._register.count_by(selection, _BELOW[self.location.level], lang=self.lang)
+        return by, drawn.tile_map(by, table, names, chosen_code or "", heading)
 
     def _selection(self, units: pl.DataFrame) -> Shown:
+        by, selected = _BELOW[self.location.level], self.location.filter(units)
         return Shown(
-            counts=self._counted(self.location.filter(units)),
-            by=_BELOW[self.location.level],
+            table=drawn_table.of_bars(selected, by, self.lang, self._register),
+            by=by,
             place=self.location.name,
             narrowed=self.location.level != "municipality",
             day=self.change.value or (self._register.since if self._given is None else None),
@@ -312,7 +311,7 @@ class Explorer(base.Picker):
         mapped = selection.by == "kraj" and self.map.picture and not self.panel.value
         plot: Callable[..., Axes] = plot_map if mapped else plot_counts
         plot(
-            selection.counts, selection.by, title=selection.title, note=selection.extent,
+            self.counts, selection.by, title=selection.title, note=selection.extent,
             lang=self.lang, ax=figure.subplots(), register=self._register,
         )  # fmt: skip
         drawn_file = BytesIO()

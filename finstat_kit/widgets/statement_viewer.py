@@ -264,15 +264,15 @@ class StatementViewer(base.Picker):
                 self._show_unit()
 
     def _show_unit(self) -> None:
-        known = self.value is not None and self._record_of(self.value) is not None
+        is_offered = self.value is not None and self._record_of(self.value) is not None
         with self._without_observers():
-            self.unit.value = str(self.value) if known else ""
+            self.unit.value = str(self.value) if is_offered else ""
 
     def _record_of(self, unit: int) -> pl.DataFrame | None:
         if self._units is None:
             return None
-        found = self._units.filter(pl.col("id") == unit)
-        return None if found.is_empty() else found.head(1)
+        records = self._units.filter(pl.col("id") == unit)
+        return None if records.is_empty() else records.head(1)
 
     def _request(self, statement: int | None) -> None:
         self._read_filing = None
@@ -302,10 +302,10 @@ class StatementViewer(base.Picker):
                 offered = records if chosen is None else pl.concat([records, chosen])
                 self._units = offered.unique("id", maintain_order=True)
                 codes = [str(id_) for id_ in records["id"]]
-                found = {"text": outcome.question, "codes": codes, "more": many - len(codes)}
+                matches = {"text": outcome.question, "codes": codes, "more": many - len(codes)}
                 with self.unit.hold_sync():
                     self._offer()
-                    self.unit.found = found
+                    self.unit.found = matches
                 self._draw()
 
     def _fetch_filing(self, choice: _Choice, given_up: Callable[[], bool]) -> _ReadFiling:
@@ -342,8 +342,8 @@ class StatementViewer(base.Picker):
             if self._read_filing is None and outcome.answer is not None:
                 self._read_filing = outcome.answer
                 if self._record_of(outcome.question.unit) is None:
-                    known = [] if self._units is None else [self._units]
-                    self._units = pl.concat([*known, outcome.answer.record])
+                    offered = [] if self._units is None else [self._units]
+                    self._units = pl.concat([*offered, outcome.answer.record])
                     self._offer()
                 if self._filings is None:
                     self._filings = outcome.answer.filings

@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 import finstat_kit as fk
 from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.charts.parts import drawing
-from finstat_kit.charts.parts.rows import drawn_rows
+from finstat_kit.charts.values.drawn_table import drawn_rows
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
 from finstat_kit.frames.places.groups import GROUPS
@@ -112,23 +112,22 @@ def test_what_top_cuts_off_is_one_bar() -> None:
     counts = fk.count_by(all_units(), "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
-    rows = drawn_rows(counts, 5)
+    rows = drawn_rows(counts.rename({"count": "value"}), 5)
     found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
-    assert rows["count"].sum() == all_units().height
+    assert rows["value"].sum() == all_units().height
     assert rows["share"].sum() == pytest.approx(1)
     assert rows["codes"].to_list()[5] == labelled.height - 5
-    assert list(found.values()) == rows["count"].to_list()
+    assert list(found.values()) == rows["value"].to_list()
     assert found[f"ostatné ({labelled.height - 5})"] == labelled["count"][5:].sum()
 
 
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
     ax = fk.plot_counts(all_units(), "okres", top=2, lang="en", ax=axes())
-    rest = drawn_rows(fk.count_by(all_units(), "okres"), 2).filter(pl.col("kind") == "rest")[
-        "count"
-    ][0]
+    counts = fk.count_by(all_units(), "okres").rename({"count": "value"})
+    rest = drawn_rows(counts, 2).filter(kind="rest")["value"][0]
 
     assert bars(ax)["other (77)"] == rest
     assert ax.get_xlim()[1] < rest
@@ -216,7 +215,7 @@ def test_counts_keep_their_labels() -> None:
 )
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
-    number = drawn_rows(fk.count_by(all_units(), field), 30).height
+    number = drawn_rows(fk.count_by(all_units(), field).rename({"count": "value"}), 30).height
     ax = fk.plot_counts(all_units(), field, lang=lang, ax=own(number))
 
     check_legible(ax)
@@ -632,3 +631,15 @@ def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
     for name in ("title", "note"):
         with pytest.raises(fk.UsageError, match=f"{name}=5 is not a text"):
             fk.plot_counts(all_units(), **{name: 5})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "plot",
+    [fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_spread, fk.plot_history],
+)
+def test_an_unknown_argument_is_named_with_the_known_ones(plot: Any) -> None:
+    """As everywhere in the package; the nearest is offered."""
+    frame = pl.DataFrame({"kraj": ["SK010"]})
+
+    with pytest.raises(fk.UsageError, match=r"argument registers='x': did you mean 'register'\?"):
+        plot(frame, registers="x")

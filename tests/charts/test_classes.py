@@ -93,7 +93,7 @@ def test_the_same_size_is_as_deep_on_either_side_of_zero() -> None:
 
 def test_bounds_make_equal_classes_of_any_values() -> None:
     """The legend has every class; a value on a bound belongs below it."""
-    scale = classes.by_bounds([10, 20.5], "sk", around=False)
+    scale = classes.by_bounds([10, 20.5], "sk", centred=False)
 
     assert [text for _, text in scale.entries] == ["≤ 10", "10 – 20,5", "> 20,5"]
     assert scale.colour_of(10) == scale.colour_of(-1) != scale.colour_of(11)
@@ -102,8 +102,8 @@ def test_bounds_make_equal_classes_of_any_values() -> None:
 
 def test_bounds_around_zero_are_as_deep_on_either_side() -> None:
     """The nth class from zero is as deep on either side; zero as a bound is a class of its own."""
-    scale = classes.by_bounds([-10, 0, 10, 20], "en", around=True)
-    wide = classes.by_bounds([-5, 5], "en", around=True)
+    scale = classes.by_bounds([-10, 0, 10, 20], "en", centred=True)
+    wide = classes.by_bounds([-5, 5], "en", centred=True)
 
     assert [text for _, text in scale.entries] == [
         "≤ −10", "−10 to 0", "0", "0 to 10", "10 to 20", "> 20",

@@ -12,7 +12,7 @@ from matplotlib.colors import to_hex
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
-from finstat_kit.charts.parts.rows import drawn_rows
+from finstat_kit.charts.values.drawn_table import drawn_rows
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
 from tests.support.units import all_units
@@ -57,19 +57,19 @@ def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     a, b = part_a(), part_b()
     for before, after in ((a, b), (b, a), (a.head(0), b), (a, b.head(0))):
         compared = fk.compare(before, after, "okres", lang=lang)
-        rows = drawn_rows(compared, top or 30, value="difference")
+        rows = drawn_rows(compared.rename({"difference": "value"}), top or 30)
         ax = fk.plot_counts(compared, "okres", lang=lang, top=top, ax=own(rows.height))
 
         check_legible(ax)
-        assert rows["difference"].sum() == after.height - before.height
-        assert list(bars(ax).values()) == rows["difference"].to_list()
+        assert rows["value"].sum() == after.height - before.height
+        assert list(bars(ax).values()) == rows["value"].to_list()
 
 
 def test_the_furthest_from_zero_are_drawn() -> None:
     """A great fall is not cut off for being the least number."""
     compared = fk.compare(part_a(), part_b())
 
-    rows = drawn_rows(compared, 3, value="difference").filter(kind="labelled")
+    rows = drawn_rows(compared.rename({"difference": "value"}), 3).filter(kind="labelled")
 
     size = pl.col("difference").abs()
     assert set(rows["code"]) == set(

@@ -258,10 +258,10 @@ def test_a_tile_without_a_statistic_says_why() -> None:
     several = summary_of(**regions | {"SK021": [1.0, -1, 0, 0, 0], "SK022": [1.0, 2]})
 
     drawn = {
-        "missing": fk.plot_map(sum_of_zero, value="share_top5", lang="en", ax=axes()),
-        "both": fk.plot_map(several, value="share_top5", lang="en", ax=axes()),
+        "missing": fk.plot_map(sum_of_zero, statistic="share_top5", lang="en", ax=axes()),
+        "both": fk.plot_map(several, statistic="share_top5", lang="en", ax=axes()),
         "few": fk.plot_map(several, lang="en", ax=axes()),
-        "counts": fk.plot_map(several, value="n_excluded", lang="en", ax=axes()),
+        "counts": fk.plot_map(several, statistic="n_excluded", lang="en", ax=axes()),
     }
 
     assert {name: legend_of(ax)[-1] for name, ax in drawn.items()} == {
@@ -279,7 +279,7 @@ def test_values_of_units_without_a_tile_are_not_lost() -> None:
     summary = summary_of(SK010=[1.0, 2, 3, 4, 5], SKZZ=absent, SKX=zeros, none=absent)
 
     medians = fk.plot_map(summary, lang="en", ax=axes()).get_xlabel().replace("\n", " ")
-    without = fk.plot_map(summary, value="without", lang="en", ax=axes()).get_xlabel()
+    without = fk.plot_map(summary, statistic="without", lang="en", ax=axes()).get_xlabel()
 
     assert "Extra-regio: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
     assert "Extra-regio: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")

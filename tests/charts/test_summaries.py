@@ -14,6 +14,7 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.charts.values import figures
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 
@@ -54,7 +55,7 @@ def test_a_summary_is_drawn_with_what_it_covers(lang: Lang, money: pl.DataFrame)
 
     bars = fk.plot_counts(summary, lang=lang, ax=axes(9, 6))
     spread = fk.plot_spread(summary, "sales", lang=lang, ax=axes(9, 6))
-    tiles = fk.plot_map(summary, value="sum", lang=lang, ax=axes(9, 6))
+    tiles = fk.plot_map(summary, value="sales", statistic="sum", lang=lang, ax=axes(9, 6))
 
     for ax in (bars, spread, tiles):
         assert covered in ax.get_title()
@@ -92,6 +93,39 @@ def test_under_a_title_of_ones_own_the_notes_say_what_is_drawn(
         assert end in note
         assert "2016" not in ax.get_title()
         check_legible(ax)
+
+
+@pytest.mark.parametrize("statistic", ["sum", *slow("mean", "p90", "n", None)])
+def test_a_statistic_is_the_same_of_figures_as_of_their_summary(
+    statistic: str | None, money: pl.DataFrame
+) -> None:
+    """Value and statistic are named alike, and the tiles show the column of the summary."""
+    summary = fk.summary(money, ["sales", "equity"])
+    given: Any = {"value": "sales", "statistic": statistic, "lang": "en"}
+
+    of_figures = fk.plot_map(money, **given, ax=axes())
+    of_summary = fk.plot_map(summary, **given, ax=axes())
+
+    assert tile_numbers(of_figures) == tile_numbers(of_summary)
+    column = summary.filter(value="sales").sort("kraj")[statistic or "median"]
+    largest = column.max()
+    assert isinstance(largest, float | int)
+    shown = figures.written("sales", largest, "en") if statistic != "n" else str(largest)
+    assert shown in tile_numbers(of_figures)
+
+
+def test_a_statistic_is_of_figures_and_of_one_year(money: pl.DataFrame) -> None:
+    """Numbers of units and values by code have none; the error says what to do."""
+    several = pl.concat([money, money.with_columns(year=pl.lit(2017, pl.Int32))])
+    rates = pl.DataFrame({"code": ["SK010"], "rate": [1.5]})
+
+    with pytest.raises(fk.UsageError, match=r"column 'year': \[2016, 2017\]; take one of them"):
+        fk.plot_map(several, value="sales", statistic="sum")
+    for frame, value in ((money, None), (rates, "rate")):
+        with pytest.raises(fk.UsageError, match=r"statistic='sum': these values have none"):
+            fk.plot_map(frame, value=value, statistic="sum")
+    with pytest.raises(fk.UsageError, match=r"statistic='total' is not known.*'sum'"):
+        fk.plot_map(money, value="sales", statistic="total")
 
 
 def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
@@ -229,6 +263,11 @@ def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
         (lambda s: fk.plot_counts(s.filter(year=2016)), r"several entries in the column 'value'"),
         (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
         (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
+        (
+            lambda s: fk.plot_map(s.filter(year=2016), value="sum"),
+            r"give statistic='sum'; value= is",
+        ),
+        (lambda s: fk.plot_map(s.filter(year=2016)), r"several entries in the column 'value'"),
         (lambda s: fk.plot_spread(s, "roa", by="okres"), r"by='okres': the summary was made by"),
         (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
         (lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)), r"limits=\(0.1, 0.9\): a summary"),

@@ -22,7 +22,7 @@ _TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labe
 _LEGEND_GAP: Final = 7  # points between the axes and the legend
 
 
-class Texts(NamedTuple):
+class Captions(NamedTuple):
     """The language of a chart, its source, and the caller's texts.
 
     Attributes:
@@ -115,9 +115,9 @@ class Texts(NamedTuple):
         self.write_sentence(ax, " ".join([drawing.WORDS[self.lang]["nothing"], *why]))
 
 
-def given(
+def captions(
     register: Register | str | None, lang: Lang | None, title: str | None, note: str | None
-) -> Texts:
+) -> Captions:
     """Return the texts for the arguments of a chart.
 
     Raises:
@@ -127,7 +127,7 @@ def given(
         if text is not None:
             arguments.text(name, text)
     source, lang = current.drawn_from(register, lang)
-    return Texts(lang, source, title, note)
+    return Captions(lang, source, title, note)
 
 
 def _room(ax: Axes, beside: float) -> float:

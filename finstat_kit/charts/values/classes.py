@@ -76,19 +76,21 @@ def around_zero(values: Sequence[float], write: Write, lang: Lang) -> Scale:
     return _of_values(values, colour_of, write, _TO[lang])
 
 
-def by_bounds(tops: Sequence[float], lang: Lang, *, around: bool) -> Scale:
-    """Grade by upper bounds, around zero or not; legend and colours are equal for all values."""
+def by_bounds(tops: Sequence[float], lang: Lang, *, centred: bool) -> Scale:
+    """Grade by upper bounds, centred on zero or not; the legend is equal for all values."""
     ends = [-math.inf, *tops, math.inf]
     spans = list(pairwise(ends))
-    scale = _colours_around_zero(spans) if around else drawing.graded(drawing.BLUES, len(spans))
-    apart = around and 0 in tops  # zero is neither a decrease nor an increase
+    scale = _colours_around_zero(spans) if centred else drawing.graded(drawing.BLUES, len(spans))
+    has_zero = centred and 0 in tops  # a class: neither a decrease nor an increase
 
     def colour_of(value: float) -> str:
-        return drawing.NO_CHANGE_COLOUR if apart and not value else scale[bisect_left(tops, value)]
+        return (
+            drawing.NO_CHANGE_COLOUR if has_zero and not value else scale[bisect_left(tops, value)]
+        )
 
-    to = _TO[lang] if around else " – "
+    to = _TO[lang] if centred else " – "
     entries = list(zip(scale, (_span_text(*span, to, lang) for span in spans), strict=True))
-    if apart:
+    if has_zero:
         entries.insert(list(tops).index(0) + 1, (drawing.NO_CHANGE_COLOUR, "0"))
     return Scale(colour_of, entries)
 

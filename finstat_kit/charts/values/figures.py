@@ -81,6 +81,14 @@ class Figures(NamedTuple):
         """Whether the values are of several years."""
         return len(self._distinct_years) > 1
 
+    def limits(self, lang: Lang) -> str:
+        """Return the limits of the values, for the end of a heading; "" without any."""
+        low, high = self.rows["limit_low"].min(), self.rows["limit_high"].max()
+        if not isinstance(low, float) or not isinstance(high, float):
+            return ""
+        ends = {"low": written(self.item, low, lang), "high": written(self.item, high, lang)}
+        return ", " + _WORDS[lang]["limits"].format(**ends)
+
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
         """Return the note on rows that the chart does not show, and on mixed forms."""
         coded = self.present if by is None else self.present.drop_nulls(by)
@@ -154,6 +162,16 @@ def forms(templates: Iterable[tuple[int, int]], item: str, lang: Lang) -> list[s
     if other := ratios.COMPARABLE.get(item):
         notes.append(_WORDS[lang]["comparable"].format(value=called(other, lang)))
     return notes
+
+
+def without_group(frame: labels.Frame, by: str) -> int:
+    """Return the number of units that are in no group because none of their rows has figures."""
+    if not groups.is_of_figures(by):
+        return 0
+    schema = labels.schema_of(frame)
+    unit = pl.col("unit_id") if "unit_id" in schema else pl.int_range(pl.len())
+    rows = frame.lazy().select(unit.alias("unit"), has=has_figures(schema))
+    return rows.group_by("unit").agg(pl.col("has").any()).filter(~pl.col("has")).collect().height
 
 
 def ungrouped(number: int, lang: Lang, noun: Noun = "units") -> str:

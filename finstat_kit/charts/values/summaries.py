@@ -1,26 +1,21 @@
-"""Summaries for charts: one value of one year, its groups with labels, and what it covers."""
+"""Summaries for charts: one value of one year, its name, and what it covers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
-from finstat_kit.charts.parts import drawing, rows
-from finstat_kit.charts.parts.rows import Groups
+from finstat_kit.arguments import Grouping, Lang
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
-from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.findings import summary
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_LONGEST: Final = 24  # letters of a label beside another
-_BETWEEN: Final = " · "
 _WORDS: Final = Words("summaries")
 COUNTS: Final = ("n", "units", "without", "n_excluded")
 STATISTICS: Final = ("sum", "mean", "p10", "p25", "median", "p75", "p90", "share_top5", "weighted")
@@ -30,18 +25,16 @@ class Summary(NamedTuple):
     """The rows to draw of a summary.
 
     Attributes:
-        table: Those of one value and year, with ``code``, ``label``, ``kind`` and ``place``.
+        table: Those of one value and year.
         item: The value.
         fields: The groups.
         year: None if it is not known.
-        groups: The rows side by side; None of one field, and of too many codes for their colours.
     """
 
     table: pl.DataFrame
     item: str
-    fields: Sequence[str]
+    fields: Sequence[Grouping]
     year: int | None
-    groups: Groups | None
 
     @property
     def longest(self) -> int:
@@ -123,29 +116,19 @@ def named(statistic: str, lang: Lang) -> str:
     return _WORDS[lang][statistic]
 
 
-def is_summary(frame: labels.Frame) -> bool:
-    """Whether a frame is one of `summary`."""
-    columns = labels.schema_of(frame)
-    return set(summary.schema([])) <= set(columns) and columns["by"] == pl.List(pl.String)
-
-
-def of_frame(
-    frame: labels.Frame, by: object, lang: Lang, source: Register | None, item: str | None = None
-) -> Summary:
+def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summary:
     """Return the rows to draw of a summary.
 
     Args:
         frame: The summary.
         by: As given to the chart; its default goes for any.
-        lang: Language of the labels.
-        source: The register that has the labels of codes, None for none.
         item: The value to draw; None is the only one.
 
     Raises:
         UsageError: There are several values or years, or it is one by other groups.
     """
     table = frame.lazy().collect()
-    fields = (
+    fields: list[Any] = (
         [name for name in table.columns if name in labels.FIELDS]
         if table.is_empty()
         else table["by"][0].to_list()
@@ -161,60 +144,17 @@ def of_frame(
     if item is not None:
         known = table["value"].unique(maintain_order=True).to_list()
         if known and item not in known:
-            raise invalid("value", item, "is not in the summary", give=f"one of {known}")
+            cure = f"give one of {known}"
+            if item in (*STATISTICS, *COUNTS):
+                cure = f"of a map give statistic={item!r}; value= is one of {known}"
+            raise invalid("value", item, "is not in the summary", cure=cure)
         table = table.filter(pl.col("value") == item)
     for column in ("value", "year"):
         entries = table[column].unique().sort().to_list()
         if len(entries) > 1:
             raise UsageError(
-                f"the summary has several entries in the column {column!r}: {entries}",
+                f"there are several entries in the column {column!r}: {entries}",
                 cure=f"take one of them: .filter(pl.col({column!r}) == {entries[-1]!r})",
             )
     year = table["year"][0] if table.height else None
-    named = str(table["value"][0]) if table.height else item or ""
-    labelled = _labelled(table, fields, lang, source)
-    return Summary(labelled, named, fields, year, rows.grouped(labelled, lang))
-
-
-def _labelled(
-    table: pl.DataFrame, fields: Sequence[str], lang: Lang, source: Register | None
-) -> pl.DataFrame:
-    """Add ``code``, ``label`` and ``kind`` of each row, and its ``place`` among all."""
-    words = drawing.WORDS[lang]
-    if not fields:
-        whole = pl.lit(_WORDS[lang]["whole"])
-        return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), place=0)
-    empty = groups.codelist("age").clear()
-    lookup = source._lookup if source is not None else lambda name: empty
-    labelled = labels.resolve_labels(table, lookup, lang=lang, columns=fields)
-    order = [
-        pl.col(field).rank("dense") if field not in groups.ORDERED
-        else groups.in_order(field, pl.col(field)).cast(pl.UInt32)
-        for field in fields
-    ]  # fmt: skip
-    if len(fields) == 1:
-        field = fields[0]
-        label = pl.col(labels.FIELDS[field].label)
-        label = label if source is not None or field in groups.GROUPS else pl.col(field)
-        code = pl.col(field)
-        kind = labels.kind_of(code, label)
-        return labelled.with_columns(
-            code=code, label=label, kind=kind, place=order[0].rank("ordinal")
-        )
-    parts = [
-        pl.coalesce(labels.FIELDS[field].label, field, pl.lit(words["no code"])) for field in fields
-    ]
-    short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
-             for part in parts]  # fmt: skip
-    without_label = [pl.col(labels.FIELDS[field].label).is_null() for field in fields]
-    by_place = [place for pair in zip(without_label, order, strict=True) for place in pair]
-    return labelled.sort(by_place, nulls_last=True).with_columns(
-        code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
-        group=parts[0],
-        group_code=pl.col(fields[0]).fill_null(""),
-        member=parts[1],
-        member_place=order[1],
-        label=pl.concat_str(short, separator=_BETWEEN),
-        kind=pl.lit("labelled"),
-        place=pl.int_range(pl.len()),
-    )
+    return Summary(table, str(table["value"][0]) if table.height else item or "", fields, year)

@@ -14,7 +14,7 @@ _PAUSE: Final = 0.2  # seconds in which a newer question replaces one before its
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Question, Answer]):
+class FinishedWork(Generic[Question, Answer]):
     """The outcome of a question: an answer, or an error."""
 
     question: Question
@@ -46,7 +46,7 @@ class LatestWins(Generic[Question, Answer]):
         self._at_once = at_once
         self._changed = threading.Condition()
         self._newer = threading.Event()
-        self._outcome: Outcome[Question, Answer] | None = None
+        self._outcome: FinishedWork[Question, Answer] | None = None
         self._pending = False
 
     def submit(self, question: Question) -> None:
@@ -66,11 +66,11 @@ class LatestWins(Generic[Question, Answer]):
         ).start()
 
     @property
-    def outcome(self) -> Outcome[Question, Answer] | None:
+    def outcome(self) -> FinishedWork[Question, Answer] | None:
         """The outcome of the newest question, None while it is open."""
         return self._outcome
 
-    def settled(self, timeout: float | None = None) -> Outcome[Question, Answer] | None:
+    def settled(self, timeout: float | None = None) -> FinishedWork[Question, Answer] | None:
         """Wait for the outcome of the newest question; None after the timeout."""
         with self._changed:
             self._changed.wait_for(lambda: self._outcome is not None, timeout)
@@ -88,16 +88,16 @@ class LatestWins(Generic[Question, Answer]):
         if pause and newer.wait(pause):
             return
         try:
-            outcome = Outcome(question, self._work(question, newer.is_set))
+            outcome = FinishedWork(question, self._work(question, newer.is_set))
         except Exception as error:  # noqa: BLE001 - on this thread it would be lost otherwise
-            outcome = Outcome(question, None, error)
+            outcome = FinishedWork(question, None, error)
         except BaseException as error:
             # An interrupted cell ends here, and nobody waits for an outcome that never comes.
-            self._conclude(Outcome(question, None, error), newer)
+            self._conclude(FinishedWork(question, None, error), newer)
             raise
         self._conclude(outcome, newer)
 
-    def _conclude(self, outcome: Outcome[Question, Answer], newer: threading.Event) -> None:
+    def _conclude(self, outcome: FinishedWork[Question, Answer], newer: threading.Event) -> None:
         with self._changed:
             if newer.is_set():
                 return

@@ -239,9 +239,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 
 
     def row(cells: Sequence[str], open_cell: str, close_cell: str) -> str:
         written = (
-            f'{open_cell} style="{_CELL}{"right" if place >= first_number else "left"}">'
+            f'{open_cell} style="{_CELL}{"right" if column >= first_number else "left"}">'
             f"{escape(cell)}{close_cell}"
-            for place, cell in enumerate(cells)
+            for column, cell in enumerate(cells)
         )
         return f"<tr>{''.join(written)}</tr>"
 

@@ -9,8 +9,8 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
-from finstat_kit.charts.parts.rows import drawn_rows
 from finstat_kit.charts.values.classes import Scale, by_breaks
+from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.html.texts import words
@@ -30,26 +30,25 @@ _DIVIDED: Final = {
 _LETTER: Final = 0.6  # width of a letter by its height
 
 
-def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
+def bars(table: DrawnTable, text: str) -> str:
     """Return counts as horizontal bars, cut as in `plot_counts`; *text* is the alternative text.
 
     The remaining rows are summed in a row without a bar, which would dwarf all others.
     """
-    shown = drawn_rows(counts, _TOP)
-    longest = max(shown.filter(pl.col("kind") != "rest")["count"], default=0) or 1
-    names = drawing.names(shown, lang, among=counts)
-    rows = zip(names, shown["count"], shown["share"], shown["kind"], strict=True)
+    shown = table.drawn(_TOP)
+    longest = max(shown.filter(pl.col("kind") != "rest")["value"], default=0) or 1
+    names = drawing.names(shown, table.lang, among=table.rows)
+    rows = zip(names, shown["value"], table.beside(shown), shown["kind"], strict=True)
     cells = []
     for name, count, share, kind in rows:
         colour = drawing.BLUE if kind == "labelled" else _GREY
         width = 0 if kind == "rest" else 100 * count / longest
-        number = number_format.whole(count, lang)
         cells += [
             f"<span>{escape(name)}</span>",
             # A border: forced colours would paint a background over.
             f'<span style="border-bottom:0.9em solid {colour};width:{width:.1f}%"></span>',
-            f'<span style="text-align:right">{number}</span>',
-            f'<span style="text-align:right">{number_format.percent(share, lang)}</span>',
+            f'<span style="text-align:right">{table.write(count, 0)}</span>',
+            f'<span style="text-align:right">{share}</span>',
         ]
     grid = (
         "display:grid;grid-template-columns:minmax(0,max-content) minmax(3em,1fr) auto auto;"
@@ -61,29 +60,26 @@ def bars(counts: pl.DataFrame, lang: Lang, text: str) -> str:
     )
 
 
-def tile_map(
-    by: str, counts: pl.DataFrame, names: Mapping[str, str], chosen: str, title: str, lang: Lang
-) -> str:
+def tile_map(by: str, table: DrawnTable, names: Mapping[str, str], chosen: str, title: str) -> str:
     """Return a tile map of some places with its legend; "" if none of them has a tile.
 
     Args:
         by: ``kraj`` or ``okres``.
-        counts: As `count_by` returns them; places without a tile are summed below.
+        table: Counts; places without a tile are summed below.
         names: The places, code and name.
         chosen: Code of the tile that is marked, "" for none.
         title: The heading, used as the map's alternative text.
-        lang: Language of numbers.
     """
     grid = {code: tile for code, tile in tiles.LEVELS[by].items() if code in names}
     if not grid:
         return ""
-    rows = counts.filter(pl.col("code").is_in(list(grid)))
-    count_of = dict(rows.select("code", "count").iter_rows())
-    share_of = dict(rows.select("code", "share").iter_rows())
-    scale = by_breaks(
-        list(count_of.values()), min(_CLASSES, max(2, len(grid) // 2)),
-        lambda count, _: number_format.whole(int(count), lang),
-    )  # fmt: skip
+    lang = table.lang
+    rows = table.rows.filter(pl.col("code").is_in(list(grid)))
+    count_of = dict(zip(rows["code"], rows["value"], strict=True))
+    share_of = dict(zip(rows["code"], table.beside(rows), strict=True))
+    no_share = number_format.percent(0, lang)
+    classes = min(_CLASSES, max(2, len(grid) // 2))
+    scale = by_breaks(list(count_of.values()), classes, table.write)
     west = min(tile.column for tile in grid.values())
     north = min(tile.row for tile in grid.values())
     svg_tiles = [
@@ -91,8 +87,8 @@ def tile_map(
             code,
             tile._replace(column=tile.column - west, row=tile.row - north),
             f"{names[code]}: {number_format.units(count_of.get(code, 0), lang)} "
-            f"({number_format.percent(share_of.get(code, 0), lang)})",
-            number_format.whole(count_of.get(code, 0), lang),
+            f"({share_of.get(code, no_share)})",
+            table.write(count_of.get(code, 0), 0),
             scale.colour_of(count_of[code]) if code in count_of else None,
             lang,
             chosen=code == chosen,
@@ -107,7 +103,7 @@ def tile_map(
         f'xmlns="http://www.w3.org/2000/svg" style="display:block;width:100%;'
         f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(svg_tiles)}</svg>'
     )
-    off = int(counts["count"].sum()) - sum(count_of.values())
+    off = int(table.rows["value"].sum()) - sum(count_of.values())
     return f'<div class="fk-map">{picture}{_legend(scale, off, lang)}</div>'
 
 
@@ -122,7 +118,7 @@ def _tile(
     name = _DIVIDED.get(short, short).split("\n")
     size = min(_TEXT, (_WIDTH - 6) / _LETTER / max(map(len, name)))
     first = 19 if len(name) > 1 else 26
-    lines = [(first + 13 * place, size, line) for place, line in enumerate(name)]
+    lines = [(first + 13 * row, size, line) for row, line in enumerate(name)]
     lines.append((_HEIGHT - 9, _TEXT, number))
     texts = "".join(
         f'<text x="{x + _WIDTH / 2:g}" y="{y + down}" text-anchor="middle" '

@@ -100,8 +100,8 @@ def first(filings: pl.DataFrame) -> int | None:
     """
     dated = filings.drop_nulls("year")
     counting = dated.filter("counts")
-    able = dated if counting.is_empty() else counting
-    newest = in_preference(able.filter(pl.col("year") == pl.col("year").max()))
+    candidates = dated if counting.is_empty() else counting
+    newest = in_preference(candidates.filter(pl.col("year") == pl.col("year").max()))
     return None if newest.is_empty() else int(newest["statement_id"][0])
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-import polars as pl
-
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
+from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.protocol.wire import BY_FIELD
@@ -24,7 +23,7 @@ _IN_WORDS: Final = 5  # rows that the chart's text names
 class Shown:
     """A selection, ready to be shown."""
 
-    counts: pl.DataFrame  # of `count_by`
+    table: DrawnTable  # the selection counted
     by: By  # the column counted
     place: str | None  # name of the chosen place
     narrowed: bool  # False for a municipality: no level is below it
@@ -52,7 +51,7 @@ class Shown:
     @property
     def summary(self) -> str:
         """The number of units, their extent, and the source."""
-        units = number_format.units(int(self.counts["count"].sum()), self.lang)
+        units = number_format.units(int(self.table.rows["value"].sum()), self.lang)
         return f"{units} · {self.extent} · {self.source}"
 
 
@@ -65,15 +64,15 @@ def title(by: str | None, place: str | None, lang: Lang) -> str:
 
 def head(shown: Shown) -> str:
     """Return title and summary, and a line for an empty selection."""
-    nothing = "" if shown.counts.height else f"<p>{escape(words(shown.lang)['nothing'])}</p>"
+    nothing = "" if shown.table.rows.height else f"<p>{escape(words(shown.lang)['nothing'])}</p>"
     return heading(shown.title, shown.summary) + nothing
 
 
 def panel(shown: Shown, view: str) -> str:
     """Return the counts once: as bars or, in the view ``table``, as a table."""
-    if not shown.counts.height:
+    if not shown.table.rows.height:
         return ""
-    bars = drawn.bars(shown.counts, shown.lang, _in_words(shown))
+    bars = drawn.bars(shown.table, _in_words(shown))
     drawn_counts = _table(shown) if view == "table" else bars
     box = scrolling(shown.title, "max-height:26em;", drawn_counts)
     return f'<section lang="{shown.lang}" aria-label="{escape(shown.title)}">{box}</section>'
@@ -86,7 +85,7 @@ def folded_table(shown: Shown) -> str:
 
 
 def _table(shown: Shown) -> str:
-    if not shown.counts.height:
+    if not shown.table.rows.height:
         return ""
     texts = words(shown.lang)
     head = [
@@ -95,14 +94,11 @@ def _table(shown: Shown) -> str:
         texts["units"],
         texts["share"],
     ]
+    counts = shown.table
+    shares = counts.beside(counts.rows)
     rows = [
-        [
-            _label(row, shown.lang),
-            row["code"] or "",
-            number_format.whole(row["count"], shown.lang),
-            number_format.percent(row["share"], shown.lang),
-        ]
-        for row in shown.counts.iter_rows(named=True)
+        [_label(row, shown.lang), row["code"] or "", counts.write(row["value"], 0), share]
+        for row, share in zip(counts.rows.iter_rows(named=True), shares, strict=True)
     ]
     return table(head, rows, numbers=2)
 
@@ -114,10 +110,8 @@ def _label(row: dict[str, object], lang: Lang) -> str:
 
 
 def _in_words(shown: Shown) -> str:
-    rows = list(shown.counts.head(_IN_WORDS).iter_rows(named=True))
-    texts = [
-        f"{_label(row, shown.lang)}: {number_format.whole(row['count'], shown.lang)}"
-        for row in rows
-    ]
-    more = " …" if shown.counts.height > len(rows) else ""
+    counts = shown.table
+    rows = list(counts.rows.head(_IN_WORDS).iter_rows(named=True))
+    texts = [f"{_label(row, shown.lang)}: {counts.write(row['value'], 0)}" for row in rows]
+    more = " …" if counts.rows.height > len(rows) else ""
     return words(shown.lang)["chart"].format(title=shown.title, rows="; ".join(texts) + more)
