@@ -31,6 +31,7 @@ _TOO_LONG: Final = 2  # times the longest bar; a longer rest would dwarf all oth
 _WORDS: Final = Words("plot_counts")
 
 
+@arguments.checked_call
 def plot_counts(
     frame: labels.Frame,
     by: Grouping | Sequence[Grouping] = "kraj",

@@ -33,6 +33,7 @@ _NAME_LINE: Final = 0.17  # inches
 _NAME_GAP: Final = 12  # points from the axes to the names
 
 
+@arguments.checked_call
 def plot_history(
     frame: labels.Frame,
     value: str | Sequence[str],

@@ -53,6 +53,7 @@ _FORMATS: Final[dict[Every, str]] = {
 }
 
 
+@arguments.checked_call
 def plot_last_changes(
     units: labels.Frame,
     by: By = "kraj",

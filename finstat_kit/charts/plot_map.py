@@ -48,6 +48,7 @@ _GRIDS: Final = {
 }
 
 
+@arguments.checked_call
 def plot_map(
     frame: labels.Frame,
     by: Literal["kraj", "okres"] = "kraj",

@@ -43,6 +43,7 @@ _HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values betwe
 _HISTOGRAM_WORDS: Final = Words("histogram")
 
 
+@arguments.checked_call
 def plot_spread(
     frame: labels.Frame,
     value: str,
