@@ -363,14 +363,14 @@ def polars_of(name: str, value: object) -> object:
     """
     if value is None or isinstance(value, pl.DataFrame | pl.LazyFrame | pl.Series | str | int):
         return value
-    module = type(value).__module__.partition(".")[0]
+    modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
     try:
-        if module == "pandas" and hasattr(value, "isna"):
+        if "pandas" in modules and hasattr(value, "isna"):
             return _of_pandas(value)
         if hasattr(value, "__arrow_c_stream__"):
             column = pl.Series(value)
             return column.struct.unnest() if isinstance(column.dtype, pl.Struct) else column
-        if module == "numpy" and hasattr(value, "tolist"):
+        if "numpy" in modules and hasattr(value, "tolist"):
             return value.tolist()
         if isinstance(value, Mapping):
             return pl.DataFrame(dict(value), strict=False)

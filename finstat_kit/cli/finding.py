@@ -71,10 +71,17 @@ def _units_named(reg: Register, text: str, limit: int | None) -> pl.DataFrame:
 
 @click.command()
 @click.argument("unit")
+@options.filed_until
 @options.max_requests
 @options.register
 @options.output
-def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output: Output) -> None:
+def filings(
+    unit: str,
+    filed_until: str | None,
+    max_requests: int | None,
+    chosen: options.Chosen,
+    output: Output,
+) -> None:
     """List the filings of UNIT: an id, IČO or DIČ, or words of a name that only one unit has.
 
     The column form has the templates of the reports; a filing that does not count has a reason,
@@ -84,7 +91,8 @@ def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output:
 
     reg = chosen()
     record = reg.units.get(unit_of(reg.units, unit, "unit"))
-    output.write(_with_forms(reg, reg.filings(record, max_requests=max_requests)))
+    filed = reg.filings(record, filed_until=filed_until, max_requests=max_requests)
+    output.write(_with_forms(reg, filed))
 
 
 def _with_forms(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:

@@ -154,6 +154,7 @@ def _form_text(filed: Filed) -> str:
     show_default=True,
     help="Column of costs and revenue of a public body or a non-profit.",
 )
+@options.filed_until
 @options.input_format
 @options.max_requests
 @options.register
@@ -167,6 +168,7 @@ def financials(
     consolidated: bool,
     from_previous: bool,
     activity: Activity,
+    filed_until: str | None,
     input_format: str | None,
     max_requests: int | None,
     chosen: options.Chosen,
@@ -195,6 +197,7 @@ def financials(
             year or None,
             consolidated=consolidated,
             from_previous=from_previous,
+            filed_until=filed_until,
             items=item_names,
             activity=activity,
             max_requests=max_requests,

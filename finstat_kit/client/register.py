@@ -750,7 +750,8 @@ class Register(Checked):
             >>> with fk.using(fk.sample()):
             ...     matches = fk.match_units(mine, ico="IČO", name="firma")
             >>> matches.select("unit_id", "name", "matched_by").rows()
-            []
+            [(365, 'Skúška Orol 510, s. r. o.', 'ico_padded'),
+             (578, 'Skúška Dub 207, s. r. o.', 'name'), (None, None, 'ambiguous')]
         """
         return methods.match_units.match_units(
             self._session, self.units, frame, ico=ico, name=name, place=place, dry_run=dry_run,

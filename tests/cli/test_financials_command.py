@@ -60,6 +60,16 @@ def test_a_family_narrows_the_columns_and_no_rows() -> None:
     assert "give either items or family" in both.stderr
 
 
+def test_figures_and_filings_as_known_on_a_day() -> None:
+    """Without what was filed later."""
+    options = ("--filed-until", "2016-01-01", "--sample", "--columns", "year")
+    years = called("financials", "365", *options).stdout.split()[1:]
+    listed = called("filings", "00372491", *options).stdout.split()[1:]
+
+    assert max(years) == max(listed) == "2014"
+    assert "--filed-until" in called("filings", "365", "--filed-until", "x", "--sample").stderr
+
+
 def test_an_ico_is_no_id() -> None:
     """A unit has an id that equals the IČO of another one; piped, both would be wrong figures."""
     ico = "00061387"

@@ -478,7 +478,7 @@ class Units(Collection):
             >>> with fk.using(fk.sample()):
             ...     town = fk.units.of_place("Nitra")
             >>> town.select("id", "nazovUJ", "mesto", "pravnaForma").row(0)
-            (0, '', '', '')
+            (459817, 'Obec Maketa 262', 'Nitra', '801')
         """
         from finstat_kit.client.methods import match_units
 

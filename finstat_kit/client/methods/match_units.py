@@ -43,7 +43,8 @@ def match_units(
 ) -> pl.DataFrame:
     """Match the rows of a frame with units; see `Register.match_units`."""
     rows = matching.columns(arguments.collected("frame", frame), ico=ico, name=name, place=place)
-    names = units._names()
+    # Those of a mirror are read at the first search.
+    names = None if name is None else units._names()
     if names is None and ico is None:
         raise UsageError(
             "the register has no search for names",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -219,13 +219,18 @@ class Matcher:
 
         ids = self._names.group_by("bare", maintain_order=True).agg("id")
         choices, ids_of = ids["bare"].to_list(), ids["id"].to_list()
+        # Words may be in another order: sorted once, which takes longer than to compare.
+        orders: tuple[tuple[Callable[[str], str], list[str]], ...] = (
+            (str, choices),
+            (_in_order, [_in_order(name) for name in choices]),
+        )
         near_units = {}
         for bare in sorted(unknown):
             hits = [
                 hit
-                for scorer in (fuzz.ratio, fuzz.token_sort_ratio)  # words may be in another order
+                for order, names in orders
                 for hit in process.extract(
-                    bare, choices, scorer=scorer, score_cutoff=_NAME_ALIKE, limit=_MOST
+                    order(bare), names, scorer=fuzz.ratio, score_cutoff=_NAME_ALIKE, limit=_MOST
                 )
             ]
             hits.sort(key=lambda hit: -hit[1])
@@ -261,6 +266,10 @@ class Matcher:
                 alike = [units[id_] for id_ in near.get(row.bare, ())]
                 known[row] = _match(row, having, same, alike)
         return pl.DataFrame([known[row] for row in self._rows], schema=MATCHES, orient="row")
+
+
+def _in_order(name: str) -> str:
+    return " ".join(sorted(name.split()))
 
 
 def _units(records: pl.DataFrame) -> Iterator[Unit]:

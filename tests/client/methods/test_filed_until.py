@@ -19,7 +19,8 @@ FIRST, SECOND = "2024-06-30", "2024-09-30"
 def sample() -> tuple[Sample, int, list[int]]:
     """Return a sample with a unit whose statement of 2023 was corrected once, and its ids."""
     register = fk.sample(30)
-    unit = int(register.units.find("vzor")["id"][0])
+    without = register.filings(register.units.find("vzor"), 2023)
+    unit = int(without.filter(reason="no_filing_for_year")["unit_id"][0])
     filed = register.file([unit], year=2023, on=FIRST)
     corrected = register.correct(filed, on=SECOND)
     return register, unit, [*filed["id"], *corrected["id"]]
