@@ -25,6 +25,7 @@ from .client.current import (
     items as items,
     locations as locations,
     match_places as match_places,
+    match_units as match_units,
     municipalities as municipalities,
     panel as panel,
     regions as regions,

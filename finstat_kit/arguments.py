@@ -7,18 +7,18 @@ import inspect
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
-from typing import Final, Literal, ParamSpec, TypeVar, get_args
+from typing import Any, Final, Literal, ParamSpec, Protocol, TypeVar, get_args
 
 import polars as pl
 
 from finstat_kit.errors import Either, UsageError, invalid, value_in_python
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.wire import BEGINNING, BY_FIELD, MAX_ID
+from finstat_kit.protocol.wire import BEGINNING, MAX_ID
 
 Lang = Literal["sk", "en"]
 By = Literal[
@@ -26,13 +26,30 @@ By = Literal[
 ]
 # Groups made from other columns as well as code fields.
 Grouping = By | Literal["section", "division", "age", "size_by_law"]
+
+
+class ArrowStream(Protocol):
+    """A frame of any library that exports an Arrow stream, such as one of pandas."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Return the stream."""
+
+
+AnyFrame = (
+    pl.DataFrame | pl.LazyFrame | ArrowStream | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+)
 # One kind of frame in, the same out.
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Since = str | date | timedelta | None
 Span = str | float | timedelta
 ICO: Final = (8, 12)  # digits
 DIC: Final = (10,)
-_CODES: Final = frozenset({*BY_FIELD, "ico", "dic", "sid", "psc", "code"})  # texts with digits
+# Whole numbers in frames of this package; in pandas they are floats where one is missing.
+_WHOLE: Final = frozenset({
+    "id", "unit_id", "idUJ", "statement_id", "report_id", "superseded_by", "idSablony",
+    "idUctovnejZavierky", "idVyrocnejSpravy", "year", "months", "periods_in_year", "supersedes",
+    "template", "table", "row", "column", "number", "count", "sums_failing",
+})  # fmt: skip
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
 _A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
 _A_DAY_OR_SPAN: Final = Either(
@@ -41,9 +58,11 @@ _A_DAY_OR_SPAN: Final = Either(
 )
 FIRST_YEAR: Final = 1990  # years before and after are slips
 LAST_YEAR: Final = 2100
+_YEAR: Final = re.compile("[0-9]{4}", re.ASCII)
 _UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+_FOUND: Final = "look the unit up by its name or number: fk.units.find({!r})"
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # A scheme has two letters or more, the drive of Windows one; a `Path` keeps one slash of two.
@@ -60,6 +79,8 @@ _ALSO_CALLED: Final = {
 }
 _KEYWORD_MEANT: Final = {other: name for name, others in _ALSO_CALLED.items() for other in others}
 _SWITCHES: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
+# Parameters that take frames or columns, by their annotations.
+_FRAMES: Final = re.compile(r"\b(?:DataFrame|LazyFrame|Series|Frame|AnyFrame|Given)\b")
 _CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
 
 
@@ -190,6 +211,8 @@ def whole(name: str, value: object, low: int, high: int) -> int:
     except TypeError:
         number = low - 1
     if not low <= number <= high:
+        if name == "unit" and isinstance(value, str):
+            raise invalid(name, value, "is not an id", cure=_FOUND.format(value))
         allowed = f"{low} or more" if high == MAX_ID else f"{low} to {high}"
         raise invalid(name, value, "is not allowed", give=f"a whole number, {allowed}")
     return number
@@ -199,7 +222,8 @@ def years(name: str, value: object) -> list[int]:
     """Return a year or several, each once, ascending."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     each: Iterable[object] = value if several else [value]  # type: ignore[assignment]
-    ordered = sorted({whole(name, one, FIRST_YEAR, LAST_YEAR) for one in each})
+    numbers = [int(x) if isinstance(x, str) and _YEAR.fullmatch(x) else x for x in each]
+    ordered = sorted({whole(name, one, FIRST_YEAR, LAST_YEAR) for one in numbers})
     if not ordered:
         raise invalid(name, ..., ": it is empty", give="a year, several, or None for all")
     return ordered
@@ -269,6 +293,15 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
     raise invalid(name, value, "is not allowed", cure=cure)
 
 
+def several_digits(name: str, value: object, lengths: tuple[int, ...]) -> list[str]:
+    """Return one number of `digits` or several, each once."""
+    value = polars_of(name, value)
+    several = list(value) if isinstance(value, list | tuple | set | pl.Series) else [value]
+    if not several:
+        raise invalid(name, ..., "is empty", give="a number, or None for all")
+    return list(dict.fromkeys(digits(name, one, lengths) for one in several))
+
+
 def _written(value: object) -> str:
     """Return the digits of a whole number, given as a number or as text; "" for other values."""
     if isinstance(value, float) and value.is_integer():  # of a pandas column with a gap
@@ -309,31 +342,90 @@ def legal_form_code(value: object) -> str:
     )
 
 
-def not_polars(
-    name: str, value: object, expected: str = "a polars DataFrame or LazyFrame"
-) -> UsageError:
-    """Return the error for a value that is not a polars object; for pandas, with the conversion."""
+def not_polars(name: str, value: object, expected: str = "a frame") -> UsageError:
+    """Return the error for a value that is no frame; *expected* is what is."""
     kind, module = type(value).__name__, type(value).__module__.partition(".")[0]
-    cure = f"pl.from_pandas({_with_text_codes(name, value)})" if module == "pandas" else expected
+    if isinstance(value, int) and name in ("report", "reports"):
+        return invalid(name, value, "is an id", give=f"its record: fk.reports.get({value})")
+    cure = f"{expected}: of polars, pandas or Arrow, a list of dicts or a dict of columns"
     if isinstance(getattr(value, "frame", None), pl.DataFrame):  # such as a statement over years
         cure = "the polars DataFrame in it, .frame"
+    elif expected != "a frame":
+        cure = expected
     whose = "" if module == "builtins" else f"{module} "
     article = "an" if whose == "" and kind[0] in "aeiou" else "a"
-    return invalid(name, ..., f"is {article} {whose}{kind}", give=f"{cure}")
+    return invalid(name, ..., f"is {article} {whose}{kind}", give=cure)
 
 
-def _with_text_codes(name: str, value: object) -> str:
-    """Return the expression of a pandas frame whose codes are texts, missing ones missing.
+def polars_of(name: str, value: object) -> object:
+    """Return a frame or a column from anywhere as one of polars, and any other value as it is.
 
-    A column of numbers with a gap is one of floats there: the code 112 would become "112.0".
+    The one door for frames: of pandas, whatever exports an Arrow stream, a list of dicts, a dict of
+    columns; a numpy array becomes a list.
+
+    Raises:
+        UsageError: It is a frame that polars cannot hold.
     """
-    columns = [str(column) for column in getattr(value, "columns", ())]
-    texts = {column: "string" for column in columns if column in _CODES}
-    return f"{name}.convert_dtypes().astype({texts})" if texts else name
+    if value is None or isinstance(value, pl.DataFrame | pl.LazyFrame | pl.Series | str | int):
+        return value
+    modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
+    try:
+        if "pandas" in modules and hasattr(value, "isna"):
+            return _of_pandas(value)
+        if hasattr(value, "__arrow_c_stream__"):
+            column = pl.Series(value)
+            return column.struct.unnest() if isinstance(column.dtype, pl.Struct) else column
+        if "numpy" in modules and hasattr(value, "tolist"):
+            return value.tolist()
+        if isinstance(value, Mapping):
+            return pl.DataFrame(dict(value), strict=False)
+        if isinstance(value, list | tuple) and value and all(isinstance(x, Mapping) for x in value):
+            return pl.DataFrame(list(value), infer_schema_length=None, strict=False)
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise invalid(name, ..., f"cannot be read as a frame: {reason}") from error
+    return value
+
+
+def _of_pandas(value: Any) -> pl.DataFrame | pl.Series:  # noqa: ANN401 - pandas is not imported
+    """Return a frame of pandas, with the levels of its index that have a name, or a column.
+
+    pyarrow is not needed.
+    """
+    if not hasattr(value, "columns"):
+        return _column("" if value.name is None else str(value.name), value)
+    levels = [x for x in value.index.names if x is not None and x not in value.columns]
+    table = value.reset_index(level=levels) if levels else value
+    columns = [_column(str(name), table.iloc[:, i]) for i, name in enumerate(table.columns)]
+    return pl.DataFrame(columns)
+
+
+def _column(name: str, column: Any) -> pl.Series:  # noqa: ANN401 - of pandas, too
+    """Return a column of pandas, which has no type for days, and none for integers with a gap."""
+    kind = getattr(column.dtype, "kind", "O") if "numpy" in str(type(column.dtype)) else "O"
+    if kind == "M":
+        moments = pl.Series(name, column.to_numpy().astype("datetime64[us]"))
+        is_day = (moments.dt.time() == time()).all() and moments.null_count() < moments.len()
+        return moments.cast(pl.Date) if is_day else moments
+    if kind in "biuf":
+        series = pl.Series(name, column.to_numpy(), nan_to_null=True)
+    else:
+        absent = column.isna().tolist()
+        items = zip(column.astype(object).tolist(), absent, strict=True)
+        series = pl.Series(name, [None if gone else _plain(x) for x, gone in items], strict=False)
+    if name in _WHOLE and series.dtype.is_float() and (series == series.round()).all():
+        return series.cast(pl.Int64, strict=False)
+    return series
+
+
+def _plain(value: object) -> object:
+    """Return what numpy holds in a cell as values of Python."""
+    return value.tolist() if hasattr(value, "tolist") else value
 
 
 def collected(name: str, value: object) -> pl.DataFrame:
-    """Return a polars frame, collected."""
+    """Return a frame from anywhere, collected."""
+    value = polars_of(name, value)
     if not isinstance(value, pl.DataFrame | pl.LazyFrame):
         raise not_polars(name, value)
     return value.lazy().collect()
@@ -341,6 +433,7 @@ def collected(name: str, value: object) -> pl.DataFrame:
 
 def ids(value: object, name: str = "ids") -> pl.Series:
     """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
+    value = polars_of(name, value)
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
     if isinstance(value, pl.DataFrame):
@@ -367,10 +460,8 @@ def ids(value: object, name: str = "ids") -> pl.Series:
                 name, ..., f": {outside[0]} is not allowed", give=f"ids from 0 to {MAX_ID}"
             )
         return numbers
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = [value]
-    if hasattr(value, "columns"):  # a frame of another library, whose items are its columns
-        raise not_polars(name, value)
+    if hasattr(value, "__index__") and not isinstance(value, bool):  # numpy's integers, too
+        value = [whole(name, value, 0, MAX_ID)]
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -380,7 +471,9 @@ def ids(value: object, name: str = "ids") -> pl.Series:
             name,
             value,
             "is not allowed",
-            give="an id, a list of ids, a Series or a frame with a column 'id'",
+            cure=_FOUND.format(value)
+            if isinstance(value, str) and name in ("ids", "units")
+            else "give an id, a list of ids, a Series or a frame with a column 'id'",
         ) from None
     # One by one only to name the fault, and for numbers of other libraries: it is slow.
     if not _are_plain(items):
@@ -422,19 +515,24 @@ def checked_call(method: Callable[P, T]) -> Callable[P, T]:
     switches = {
         n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCHES
     }
+    frames = [n for n, p in signature.parameters.items() if _FRAMES.search(str(p.annotation))]
 
     @wraps(method)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         try:
-            given = signature.bind(*args, **options).arguments
+            bound = signature.bind(*args, **options)
         except TypeError as error:
             fault = f"{method.__name__}(){_fault_of_call(signature, args, options, str(error))}"
             raise WrongCall(fault) from None
+        given = bound.arguments
+        for name in frames:
+            if name in given:
+                given[name] = polars_of(name, given[name])
         for name, annotation in switches.items():
             value = given.get(name, False)
             if not isinstance(value, bool) and (value is not None or annotation == "bool"):
                 raise invalid(name, value, "is not a boolean", cure=_SWITCHES[annotation])
-        return method(*args, **options)
+        return method(*bound.args, **bound.kwargs)
 
     return checked
 

@@ -85,7 +85,10 @@ class RegisterError(Exception):
         cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
         partial: The rows fetched before the error: ids of ``ids()``, records of ``get()``. None
             for ``pages()``, whose caller already has them, and for a query of a ``scan()``.
+        going_on: How the work goes on after the error, for a notebook.
     """
+
+    going_on = ""
 
     def __init__(
         self,
@@ -131,7 +134,15 @@ class RegisterError(Exception):
         while cause is not None:
             lines.append(f"  because of {type(cause).__name__}: {cause}")
             cause = cause.__cause__
-        return lines
+        return [*lines, *_what_is_left(self)]
+
+
+def _what_is_left(error: RegisterError | Interrupted) -> Iterator[str]:
+    """Yield the lines for a notebook that say how the work goes on, and where the rows are."""
+    if error.going_on:
+        yield f"  {error.going_on}"
+    if error.partial is not None and error.partial.height:
+        yield f"  the {error.partial.height:,} rows before it are in sys.last_value.partial"
 
 
 def _calls(error: BaseException) -> Iterator[FrameSummary]:
@@ -307,7 +318,10 @@ class Interrupted(KeyboardInterrupt):
         message: How far it was, and in Python what to do.
         cursor: All ids up to this one are in `partial`; None without one.
         partial: The rows fetched before the interruption, or None.
+        going_on: How the work goes on, for a notebook.
     """
+
+    going_on = ""
 
     def __init__(
         self,
@@ -328,12 +342,20 @@ class Interrupted(KeyboardInterrupt):
         """Return how far it was, and how to resume."""
         return words.phrase(self.message)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return the lines that IPython shows: how far it was, how it goes on, where the rows are.
+
+        The calls are left out: nothing is wrong with them.
+        """
+        return [f"Interrupted: {self}", *_what_is_left(self)]
+
 
 @contextmanager
 def holding(
     partial: Callable[[], pl.DataFrame | None],
     text: Callable[[], str | Either],
     cursor: Callable[[], int | None] = lambda: None,
+    going_on: str = "",
 ) -> Iterator[None]:
     """Attach the rows fetched so far to the error or the Ctrl-C that ends a block.
 
@@ -341,6 +363,7 @@ def holding(
         partial: Returns the rows so far.
         text: Returns the message of an interruption.
         cursor: Returns the position to resume from.
+        going_on: How the work goes on, for a notebook.
 
     Raises:
         Interrupted: Instead of a KeyboardInterrupt.
@@ -349,6 +372,9 @@ def holding(
         yield
     except RegisterError as error:
         error.partial, error.cursor = partial(), cursor()
+        error.going_on = going_on or error.going_on
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(text(), cursor=cursor(), partial=partial()) from interrupt
+        ended = Interrupted(text(), cursor=cursor(), partial=partial())
+        ended.going_on = going_on or getattr(interrupt, "going_on", "")
+        raise ended from interrupt

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pandas
 import polars as pl
 import pytest
 
@@ -17,45 +16,6 @@ REG = fk.sample(20)
 UNITS = REG.units.get(REG.units.ids())
 
 
-class DataFrame(dict[str, list[object]]):
-    """What a frame of pandas looks like from outside."""
-
-    __module__ = "pandas.core.frame"
-    columns = ("id", "kraj")
-
-
-class Series:
-    """What a column of pandas looks like from outside."""
-
-    __module__ = "pandas.core.series"
-
-
-FRAME: Any = DataFrame(id=[1], kraj=["SK010"])
-TAKING: dict[str, Callable[[], object]] = {
-    "resolve_labels": lambda: REG.resolve_labels(FRAME),
-    "unresolved_codes": lambda: REG.unresolved_codes(FRAME),
-    "count_by": lambda: REG.count_by(FRAME, "kraj"),
-    "last_change": lambda: REG.count_by(FRAME, last_change="month"),
-    "compare": lambda: REG.compare(FRAME, FRAME),
-    "units.get": lambda: REG.units.get(FRAME),
-    "write": lambda: fk.write(FRAME, "x.csv"),
-    "plot_counts": lambda: fk.plot_counts(FRAME, register=REG),
-    "plot_map": lambda: fk.plot_map(FRAME, register=REG),
-    "plot_last_changes": lambda: fk.plot_last_changes(FRAME, register=REG),
-    "Explorer": lambda: fk.Explorer(FRAME, register=REG),
-    "StatementViewer": lambda: fk.StatementViewer(FRAME, register=REG),
-    "LocationPicker.filter": lambda: fk.LocationPicker(register=REG).filter(FRAME),
-    "ChangePicker.filter": lambda: fk.ChangePicker(register=REG).filter(FRAME),
-}
-
-
-@pytest.mark.parametrize("name", TAKING)
-def test_frames_of_pandas_are_refused_with_the_cure(name: str) -> None:
-    """The text names the line that makes it one of polars."""
-    with pytest.raises(fk.UsageError, match=r"is a pandas DataFrame; give pl.from_pandas\("):
-        TAKING[name]()
-
-
 def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) -> None:
     """It is shown, and its table is what is written."""
     history = fk.sample().statement_history(365, years=2)
@@ -64,21 +24,6 @@ def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) ->
         fk.write(history, tmp_path / "history.xlsx")  # type: ignore[arg-type]
 
     assert fk.write(history.frame, tmp_path / "history.xlsx").exists()
-
-
-def test_the_line_for_a_pandas_frame_keeps_codes_as_text() -> None:
-    """Numbers with a gap are codes without a decimal point, and missing ones are missing."""
-    frame = pandas.DataFrame(
-        {"kraj": ["SK010", None, float("nan")], "pravnaForma": [112, None, 205], "n": [1, 2, 3]}
-    )
-    with pytest.raises(fk.UsageError) as caught:
-        REG.count_by(frame)
-    line = str(caught.value).partition("give ")[2]
-
-    converted = eval(line, {"pl": pl, "frame": frame})
-
-    assert converted.rows() == [("SK010", "112", 1), (None, None, 2), (None, "205", 3)]
-    assert REG.count_by(converted)["count"].sum() == 3
 
 
 NEAR: Any = "kraje"
@@ -105,12 +50,6 @@ def test_a_misspelt_name_names_its_neighbours(name: str) -> None:
     call, meant = MISSPELT[name]
     with pytest.raises(fk.UsageError, match=rf"did you mean [^?]*'{meant}'"):
         call()
-
-
-def test_columns_of_pandas_are_refused_with_the_cure() -> None:
-    """Names in a column are refused likewise."""
-    with pytest.raises(fk.UsageError, match=r"is a pandas Series; give pl.from_pandas\(names\)"):
-        REG.match_places(Series(), level="region")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "resolve_labels": {"frame": units},
         "unresolved_codes": {"frame": units},
         "match_places": {"names": ["Senec"], "level": "municipality"},
+        "match_units": {"frame": units.head(3), "ico": "ico", "name": "nazovUJ"},
         "count_by": {"frame": units},
         "compare": {"a": units.head(20), "b": units.tail(20)},
         "estimate": {"by": "kraj", "minutes": 0.01},
@@ -92,6 +93,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         for name in ("count", "ids", "pages", "scan"):
             functions[f"{owner!r}.{name}"] = (getattr(owner, name), {})
     functions["find"] = (fk.units.find, {"text": "orol"})
+    functions["of_place"] = (fk.units.of_place, {"places": "Senec"})
     mirror = fk.Mirror(folder / "synced", register=fk.sample(20))
     mirror.sync()
     of_mirror: dict[str, dict[str, Any]] = {

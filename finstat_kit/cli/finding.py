@@ -36,7 +36,8 @@ def find(
 ) -> None:
     """Search places by name or code, or units by name or number; accents and case do not matter.
 
-    Units are printed as records, the best match first. Words of a name may be in any order; a
+    Without --units, units are printed where no place has the name. They are printed as records,
+    the best match first. Words of a name may be in any order; a
     number is an IČO, a DIČ or an id, which every register finds; matched_by tells which.
     """
     if units and (level, lang) != (None, None):
@@ -44,19 +45,43 @@ def find(
     if limit is not None and not units:
         raise click.UsageError("--limit goes with --units")
     if units:
-        records = chosen().units.find(text, limit=limit or 20)
-        first = ["id", "ico", "nazovUJ", "mesto", "matched_by"]
-        output.write(records.select(*first, *(n for n in records.columns if n not in first)))
+        output.write(_units_named(chosen(), text, limit))
         return
-    output.write(_places_named(chosen(), text, level, lang))
+    reg = chosen()
+    places = _places_named(reg, text, level, lang)
+    if places.is_empty() and level is None:
+        from finstat_kit.client.collections.collection import numbers_meant
+
+        # No place is called so: the text may be a unit's name or number.
+        if numbers_meant(text) or reg.units._names() is not None:
+            records = _units_named(reg, text, limit)
+            if records.height:
+                click.echo("no place has this name: these are units", err=True)
+                output.write(records)
+                return
+    output.write(places)
+
+
+def _units_named(reg: Register, text: str, limit: int | None) -> pl.DataFrame:
+    """Return the records of units that match a text, the columns to tell them by first."""
+    records = reg.units.find(text, limit=limit or 20)
+    first = ["id", "ico", "nazovUJ", "mesto", "matched_by"]
+    return records.select(*first, *(name for name in records.columns if name not in first))
 
 
 @click.command()
 @click.argument("unit")
+@options.filed_until
 @options.max_requests
 @options.register
 @options.output
-def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output: Output) -> None:
+def filings(
+    unit: str,
+    filed_until: str | None,
+    max_requests: int | None,
+    chosen: options.Chosen,
+    output: Output,
+) -> None:
     """List the filings of UNIT: an id, IČO or DIČ, or words of a name that only one unit has.
 
     The column form has the templates of the reports; a filing that does not count has a reason,
@@ -66,7 +91,8 @@ def filings(unit: str, max_requests: int | None, chosen: options.Chosen, output:
 
     reg = chosen()
     record = reg.units.get(unit_of(reg.units, unit, "unit"))
-    output.write(_with_forms(reg, reg.filings(record, max_requests=max_requests)))
+    filed = reg.filings(record, filed_until=filed_until, max_requests=max_requests)
+    output.write(_with_forms(reg, filed))
 
 
 def _with_forms(reg: Register, filed: pl.DataFrame) -> pl.DataFrame:

@@ -71,6 +71,11 @@ max_requests = click.option(
     type=click.IntRange(0),
     help="Maximum number of requests for records; default: 10,000 for a real host.",
 )
+filed_until = click.option(
+    "--filed-until",
+    metavar="YYYY-MM-DD",
+    help="As known on this day: without what was filed later, corrections too.",
+)
 input_format = click.option(
     "--input-format",
     type=click.Choice(reading.FORMATS),

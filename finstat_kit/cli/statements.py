@@ -139,7 +139,7 @@ def _form_text(filed: Filed) -> str:
 @click.option(
     "--family",
     type=click.Choice(["business", "public", "non_profit", "single_entry"]),
-    help="Only rows of forms of this family, with its items.",
+    help="Only the items of this family of forms, of all rows.",
 )
 @click.option("--consolidated", is_flag=True, help="Consolidated statements, not individual ones.")
 @click.option(
@@ -154,6 +154,7 @@ def _form_text(filed: Filed) -> str:
     show_default=True,
     help="Column of costs and revenue of a public body or a non-profit.",
 )
+@options.filed_until
 @options.input_format
 @options.max_requests
 @options.register
@@ -167,6 +168,7 @@ def financials(
     consolidated: bool,
     from_previous: bool,
     activity: Activity,
+    filed_until: str | None,
     input_format: str | None,
     max_requests: int | None,
     chosen: options.Chosen,
@@ -182,14 +184,10 @@ def financials(
     from finstat_kit.frames.financials import items as items_of
     from finstat_kit.frames.financials.assemble import schema
 
-    item_names = None if items is None else items.split(",")
-    if family is not None and item_names is None:
-        item_names = items_of.of_families([family])
-    output.check(schema(items_of.chosen(item_names)))
-    if output.columns is not None:  # an item that no filing has is a column too
-        item_names = [
-            name for name in items_of.chosen(item_names) if name in output.columns
-        ] or None
+    item_names = items_of.chosen(None if items is None else items.split(","), family)
+    output.check(schema(item_names))
+    if output.columns is not None:
+        item_names = [name for name in item_names if name in output.columns] or item_names
     ids = None if ico is not None else ids_given(id_, "units", input_format)
     reg = chosen()
     ids = _ids_with_ico(reg, str(ico)) if ids is None else ids.unique(maintain_order=True)
@@ -199,6 +197,7 @@ def financials(
             year or None,
             consolidated=consolidated,
             from_previous=from_previous,
+            filed_until=filed_until,
             items=item_names,
             activity=activity,
             max_requests=max_requests,
@@ -214,8 +213,6 @@ def financials(
         raise
     bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
     without = bare["unit_id"].unique().sort()
-    if family is not None:
-        figures = figures.filter(family=family)
     output.write(figures)
     if without.len():
         listed = ", ".join(map(str, without.head(10)))

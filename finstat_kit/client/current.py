@@ -226,11 +226,12 @@ def _register_of(
     choices = _CHOICES
     if isinstance(register, str | Path) and arguments.exists(Path(register, "runs")):
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
+    meant = arguments.near(register, ("live", "sample"))
     raise invalid(
         name,
         register,
         "is not a register",
-        cure=Either(f"give a URL, or one of\n{choices}", f"give a URL, {_OPTIONS}"),
+        cure=Either(f"{meant}give a URL, or one of\n{choices}", f"{meant}give a URL, {_OPTIONS}"),
     )
 
 
@@ -357,6 +358,7 @@ compare = _methods.compare
 panel = _methods.panel
 estimate = _methods.estimate
 match_places = _methods.match_places
+match_units = _methods.match_units
 cite = _methods.cite
 templates = _methods.templates
 template = _methods.template

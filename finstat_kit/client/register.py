@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self
+from typing import TYPE_CHECKING, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Checked, Frame, Grouping, Lang
+from finstat_kit.arguments import AnyFrame, By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.session import LIVE_RATE, Session
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
+Style = Literal["text", "bibtex"]
 _LANG: Final = "FINSTAT_KIT_LANG"
 WORDS: Final = Words("register")
 
@@ -366,14 +367,18 @@ class Register(Checked):
         """
         return methods.reference.all_codelists()
 
-    def cite(self, *, lang: Lang | None = None) -> str:
+    def cite(self, *, style: Style = "text", lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
 
         Only pages written by `to_html` have the time too. For a sample the line states that the
         data are invented.
 
         Args:
+            style: ``"text"``, or ``"bibtex"``: an entry for a list of references.
             lang: ``"sk"`` or ``"en"``; None is the register's own.
+
+        Raises:
+            UsageError: There is no such *style* or *lang*.
 
         Example:
             >>> import finstat_kit as fk
@@ -382,7 +387,27 @@ class Register(Checked):
             Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
             Register of Financial Statements.
         """
-        return self._citation(self._language(lang))
+        arguments.one_of("style", style, get_args(Style))
+        text = self._citation(self._language(lang))
+        return text if style == "text" else self._bibtex(text, self._language(lang))
+
+    def _bibtex(self, citation: str, lang: Lang) -> str:
+        """Return an entry of BibTeX with a citation as its note."""
+        title = self._source_name(lang)
+        fields = {
+            "title": f"{{{title}}}",
+            "author": f"{{{WORDS[lang]['publisher']}}}" if self._is_live else None,
+            "year": str(self.today.year),
+            "url": self.base_url if self.base_url.startswith("http") else None,
+            "note": citation,
+        }
+        key = f"{'ruz' if self._is_live else 'finstat_kit'}{self.today.year}"
+        lines = [
+            f"  {name} = {{{text if name == 'url' else _in_bibtex(text)}}},"
+            for name, text in fields.items()
+            if text
+        ]
+        return "\n".join([f"@misc{{{key},", *lines, "}"])
 
     def resolve_labels(
         self,
@@ -411,7 +436,7 @@ class Register(Checked):
 
         Raises:
             UsageError: A column is missing, a code column is not String, or *frame* is not a
-                polars frame.
+                frame.
 
         Example:
             >>> import finstat_kit as fk
@@ -630,8 +655,9 @@ class Register(Checked):
         ``frame.with_columns(okres=fk.match_places(frame["Okres"], level="district")["code"])``.
 
         Args:
-            names: Names or codes. Accents, case, dashes and words such as *okres* or *kraj* do
-                not matter; English names and the codes used until 2018 are matched too.
+            names: Names or codes. Accents, case, dashes and words such as *okres*, *kraj* or
+                *mestská časť* do not matter; short forms such as *n/V* for *nad Váhom*, English
+                names and the codes used until 2018 are matched too.
             level: Level of the places: ``"region"``, ``"district"`` or ``"municipality"``.
 
         Returns:
@@ -639,7 +665,8 @@ class Register(Checked):
             ``name_sk``, ``how`` (``code``, ``old code``, ``name``, ``ambiguous``, ``unknown`` or
             ``missing``; all String) and ``candidates`` (List of String: the codes of the places of
             an ambiguous name: those that share it, or else those whose names begin with it, such
-            as the districts of a city). The name of a part of a city alone is a match if no other
+            as the districts of a city, or else those whose names differ from it by a letter, long
+            ones by two). The name of a part of a city alone is a match if no other
             name begins with it.
 
         Raises:
@@ -662,6 +689,74 @@ class Register(Checked):
         from finstat_kit.frames.places import match_names as matching
 
         return matching.match(self.locations(), names, level)
+
+    def match_units(
+        self,
+        frame: AnyFrame,
+        *,
+        ico: str | None = None,
+        name: str | None = None,
+        place: str | None = None,
+        dry_run: bool = False,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Match the rows of a list of one's own with units; nothing doubtful is chosen.
+
+        A row with a number is matched by it alone. An IČO may lack its leading zeros (5 to 11
+        digits, but ten are a DIČ), have spaces, or be a number such as 372491.0; ``SK`` and ten
+        digits are a DIČ. A row without one is matched by its name, without accents, case, signs and
+        with the legal form in any spelling, if no other unit has that name, or none in that place.
+
+        Doubtful is a number of several units or of none, a number whose unit has another name (or,
+        in a row without a name, another place), a name of several units, and one that is only near.
+
+        Each number takes a request for its units, and each unit one for its record; a cache keeps
+        both. Names are searched in a sample or a mirror; the register itself has no search.
+
+        Args:
+            frame: The list, a frame of any kind.
+            ico: Its column of IČO or DIČ.
+            name: Its column of names.
+            place: Its column of towns, names or codes.
+            dry_run: Send no request, and return how many are expected, as `financials` does.
+            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
+                elsewhere.
+            progress: Show bars; None shows them for a real host, on a terminal or in a notebook.
+
+        Returns:
+            One row per row of *frame*, in its order: ``unit_id`` (Int64), ``ico``, ``name``
+            (String) of the unit, null where none is chosen; ``state`` (Enum, null for a unit in
+            activity): ``deleted``, ``non_public`` or ``dissolved``; ``matched_by`` (Enum):
+            ``ico``, ``ico_padded``, ``dic``, ``name``, ``name_and_place``, ``ambiguous`` (there are
+            candidates) or null (there are none); ``score`` (Float64, how well the names fit, 0 to
+            1; the legal form counts for little; 1 where the row has no name), of the best candidate
+            where none is chosen; ``candidates`` (List of Struct ``unit_id``, ``ico``, ``name``,
+            ``place``, ``score``: up to ten, the best first; empty where a unit is chosen). A
+            deleted record does not compete with another one of its number.
+
+        Raises:
+            UsageError: A column is missing, neither *ico* nor *name* is given, only a *name* where
+                names are not searched, or more requests than *max_requests*.
+            RegisterError, Interrupted: A request failed, or Ctrl-C.
+
+        Warns:
+            RegisterWarning: Rows have a name alone where names are not searched, or those of a part
+                of the register only.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> mine = {"IČO": [372491.0, None, None], "firma": [None, "Skuska Dub 207", "Orol 51"]}
+            >>> with fk.using(fk.sample()):
+            ...     matches = fk.match_units(mine, ico="IČO", name="firma")
+            >>> matches.select("unit_id", "name", "matched_by").rows()
+            [(365, 'Skúška Orol 510, s. r. o.', 'ico_padded'),
+             (578, 'Skúška Dub 207, s. r. o.', 'name'), (None, None, 'ambiguous')]
+        """
+        return methods.match_units.match_units(
+            self._session, self.units, frame, ico=ico, name=name, place=place, dry_run=dry_run,
+            max_requests=max_requests, progress=progress,
+        )  # fmt: skip
 
     def estimate(
         self,
@@ -1010,8 +1105,9 @@ class Register(Checked):
         units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
         year: int | Iterable[int] | None = None,
         *,
-        ico: str | None = None,
+        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
+        filed_until: str | date | None = None,
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
@@ -1033,8 +1129,11 @@ class Register(Checked):
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
             year: Year in which the period ends: one, several, or None for all.
-            ico: Instead of *units*: all units that share this IČO.
+            ico: Instead of *units*: all units with this IČO, which several may share, or with any
+                of several.
             consolidated: The consolidated statements instead of the individual ones.
+            filed_until: As known on this day: without what was filed later, corrections too. A
+                filing without a day counts as filed on the last day of its period.
             max_requests: Maximum number of requests to be expected, of units and statements as of
                 ``financials(dry_run=True)``; None is 10,000 for a real host and no limit elsewhere.
             progress: Show a bar; None shows one for a real host in a notebook or on a terminal.
@@ -1067,16 +1166,16 @@ class Register(Checked):
         """
         return methods.financials.filings(
             self._session, units, year, ico=ico, consolidated=consolidated,
-            max_requests=max_requests, progress=progress,
+            filed_until=filed_until, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def items(
         self,
-        frame: pl.DataFrame | pl.LazyFrame | None = None,
+        frame: pl.DataFrame | pl.LazyFrame | str | None = None,
         *,
         activity: Activity = "total",
     ) -> pl.DataFrame:
-        """Read named line items from cells, or list the items.
+        """Read named line items from cells, list the items, or search them.
 
         An item is the same figure on every form that has it.
 
@@ -1088,7 +1187,8 @@ class Register(Checked):
         ``/api/sablona``; without a register the rows are not compared.
 
         Args:
-            frame: Cells, as `cells` returns them. None lists the items.
+            frame: Cells, as `cells` returns them. None lists the items; a text lists those with all
+                of its words, or their beginnings, in the name or a label of either language.
             activity: Column of costs and revenue that is read on forms with several: ``"total"``,
                 ``"main"`` or ``"business"``; see `financials`.
 
@@ -1100,7 +1200,7 @@ class Register(Checked):
             (Enum ``not_a_number``, ``caption_mismatch``, ``item_not_in_form``; null for figures and
             for blanks).
 
-            Without *frame* one row per item: ``item``, ``label_sk``, ``label_en`` (String),
+            Without cells one row per item: ``item``, ``label_sk``, ``label_en`` (String),
             ``statement`` (Enum ``balance``, ``income``), ``business``, ``public``, ``non_profit``,
             ``single_entry`` (Int32, the first year in which forms of the family have it; null if
             they have not), ``forms`` (List of Int32, the templates that have it) and ``note``
@@ -1121,6 +1221,8 @@ class Register(Checked):
             [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
             >>> fk.items().filter(item="equity").select("label_sk", "label_en", "public").row(0)
             ('vlastné imanie', 'equity', 2012)
+            >>> fk.items("dlhodobe uvery")["item"].to_list()
+            ['bank_loans_non_current']
         """
         return methods.financials.items(self._session, frame, activity)
 
@@ -1129,10 +1231,12 @@ class Register(Checked):
         units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
         year: int | Iterable[int] | None = None,
         *,
-        ico: str | None = None,
+        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        filed_until: str | date | None = None,
         items: str | Sequence[str] | None = None,
+        family: str | Sequence[str] | None = None,
         activity: Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
@@ -1156,16 +1260,21 @@ class Register(Checked):
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
             year: Year in which the period ends: one, several, or None for all.
-            ico: Instead of *units*: all units that share this IČO.
+            ico: Instead of *units*: all units with this IČO, which several may share, or with any
+                of several.
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Whether to add rows for the period before, from the previous-period
                 column of each filing; ten years take five filings. That period ends the day before
                 ``period_from``; its own first day and ``months`` are those of the title page, null
                 where that gives another last day. Without ``period_from`` the row has no year, and
                 the reason ``unreadable``.
-            items: One item or several; None is those of all families of forms that occur: of
-                businesses, public bodies (``public``), non-profits, and filers in single-entry
-                bookkeeping. `items()` lists them.
+            filed_until: As known on this day, as of `filings`.
+            items: One item or several; None is all, whatever the data: first those that several
+                families of forms have, then the own ones of businesses, of public bodies, of
+                non-profits and of filers in single-entry bookkeeping. `items()` lists them.
+            family: Instead of *items*: those of a family, or of several: ``"business"``,
+                ``"public"``, ``"non_profit"``, ``"single_entry"``. It narrows the columns, never
+                the rows.
             activity: Column of costs and revenue that is read: ``"total"``, or the ``"main"`` or
                 ``"business"`` activity of a public body or a non-profit. Forms of businesses have
                 one column, which is read for all three. Those of single entry have none for these,
@@ -1228,8 +1337,8 @@ class Register(Checked):
         """
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,
-            from_previous=from_previous, items=items, activity=activity, dry_run=dry_run,
-            max_requests=max_requests, progress=progress,
+            from_previous=from_previous, filed_until=filed_until, items=items, family=family,
+            activity=activity, dry_run=dry_run, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def statement_history(
@@ -1313,6 +1422,11 @@ class Register(Checked):
 
     def _lookup(self, codelist: str) -> pl.DataFrame:
         return methods.reference.codelist(self._session, codelist)
+
+
+def _in_bibtex(text: str) -> str:
+    """Return a text with the signs escaped that TeX would read."""
+    return re.sub(r"[&%$#_]", r"\\\g<0>", text)
 
 
 def is_live(url: str) -> bool:

@@ -61,7 +61,12 @@ class Copy(Protocol):
         """Return the names of all units, prepared for a search."""
 
     def filings(
-        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
+        self,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        *,
+        consolidated: bool,
+        filed_until: date | None,
     ) -> pl.DataFrame:
         """Return the filings of units."""
 
@@ -71,6 +76,7 @@ class Copy(Protocol):
         years: Sequence[int] | None,
         *,
         consolidated: bool,
+        filed_until: date | None,
         from_previous: bool,
         activity: Activity,
     ) -> pl.DataFrame:
@@ -122,6 +128,15 @@ class Session:
     def watched(self) -> bool:
         """Whether work may take long enough for a bar."""
         return self.remote and not self.replayed
+
+    def going_on(self) -> str:
+        """Return how work that takes requests goes on after an error or Ctrl-C."""
+        if self.exchange.cache is not None:
+            return f"the same line continues: replies are kept in {self.exchange.cache.path}"
+        if not self.watched:
+            return "the same line begins again"
+        url = self.exchange.base_url
+        return f"the same line continues where replies are kept: fk.use({url!r}, cache='ruz.cache')"
 
     def cached_for_the_day(
         self, request: Request[T], stop: threading.Event | None = None, *, refresh: bool = False

@@ -60,6 +60,7 @@ class Query:
         consolidated: As of `financials`.
         from_previous: As of `financials`.
         activity: As of `financials`.
+        filed_until: As of `financials`.
         columns: Those that are used.
         conditions: All of which must hold. They only spare work: some are applied early, the
             others by the caller.
@@ -69,6 +70,7 @@ class Query:
     consolidated: bool
     from_previous: bool
     activity: items.Activity = "total"
+    filed_until: date | None = None
     columns: frozenset[str] = frozenset(assemble.schema())
     conditions: tuple[pl.Expr, ...] = ()
 
@@ -125,7 +127,7 @@ class Figures:
             early = () if predicate is None or n_rows is not None else tuple(_all_of(predicate))
             now = Query(
                 query.years, query.consolidated, query.from_previous, query.activity,
-                frozenset([*shown, *roots]), early,
+                query.filed_until, frozenset([*shown, *roots]), early,
             )  # fmt: skip
             left = n_rows
             for frame in self.of_all(now):
@@ -175,9 +177,7 @@ class Figures:
             yield pl.DataFrame(schema=assemble.schema())
 
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
-        filed = filings_of(
-            self._state, units, query.years, query.ends(), consolidated=query.consolidated
-        )
+        filed = filings_of(self._state, units, query)
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
         carried = assemble.carried(units)
@@ -374,34 +374,30 @@ class Records:
         ).select(rows.columns)
 
 
-def filings_of(
-    state: State,
-    units: pl.DataFrame,
-    years: Sequence[int] | None,
-    ends: tuple[date, date] | None,
-    *,
-    consolidated: bool,
-) -> pl.DataFrame:
+def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
     """Return the filings of units by `by_rule`, ``not_held`` where a statement may be lacking.
 
     Args:
         state: Of the mirror.
         units: Records of units, each once.
-        years: None is every year.
-        ends: The days within which the periods of the wanted filings end, None for any; filings of
-            other years may be left out.
-        consolidated: As of `by_rule`.
+        query: What is wanted; filings whose periods end on other days may be left out.
     """
+    years, consolidated = query.years, query.consolidated
     if not state.keeps("statements"):
         owned_statements, closed = KINDS["statements"].frame([]), units["id"]
     else:
         with legible(state.path):
             statements = Records(state, "statements")
             owned_statements, closed = _statements_of(
-                statements, units, years, ends, consolidated=consolidated
+                statements, units, years, query.ends(), consolidated=consolidated
             )
     filed = filing_rules.by_rule(
-        units, owned_statements, years, consolidated=consolidated, not_held=closed
+        units,
+        owned_statements,
+        years,
+        consolidated=consolidated,
+        filed_until=query.filed_until,
+        not_held=closed,
     )
     if not state.is_extract and state.since is None:
         return filed

@@ -14,7 +14,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
-from finstat_kit.client.methods.financials import Given, Year, years_of
+from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Part
@@ -263,7 +263,9 @@ class LocalRegister(Register):
         ico: None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        filed_until: str | date | None = None,
         items: str | Sequence[str] | None = None,
+        family: str | Sequence[str] | None = None,
         activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
@@ -275,10 +277,12 @@ class LocalRegister(Register):
         units: Given = None,
         year: Year = None,
         *,
-        ico: str | None = None,
+        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        filed_until: str | date | None = None,
         items: str | Sequence[str] | None = None,
+        family: str | Sequence[str] | None = None,
         activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
@@ -289,10 +293,12 @@ class LocalRegister(Register):
         units: Given = None,
         year: Year = None,
         *,
-        ico: str | None = None,
+        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
+        filed_until: str | date | None = None,
         items: str | Sequence[str] | None = None,
+        family: str | Sequence[str] | None = None,
         activity: items_of.Activity = "total",
         dry_run: bool = False,
         max_requests: int | None = None,
@@ -304,10 +310,12 @@ class LocalRegister(Register):
             units: Records or ids of units; None, without *ico*, is all units of the mirror, or
                 those whose contents alone it keeps (``only=``).
             year: Year in which the period ends: one, several, or None for all.
-            ico: In the place of *units*: all units that share this IČO.
+            ico: In the place of *units*: all units with this IČO, or with one of several.
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
+            filed_until: As known on this day; see `fk.filings`.
             items: The items wanted, one or several; None is all.
+            family: Those of a family, or of several; see `fk.financials`.
             activity: Column of costs and revenue that is read; see `fk.financials`.
             dry_run: Return how many requests it takes: none.
             max_requests: Of no effect: no request is sent.
@@ -337,13 +345,13 @@ class LocalRegister(Register):
             with self._states.held(self._day):
                 return super().financials(
                     units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                    items=items, activity=activity, dry_run=dry_run, max_requests=max_requests,
-                    progress=progress,
+                    filed_until=filed_until, items=items, family=family, activity=activity,
+                    dry_run=dry_run, max_requests=max_requests, progress=progress,
                 )  # fmt: skip
         arguments.one_of("activity", activity, get_args(items_of.Activity))
-        query = Query(years_of(year), consolidated, from_previous, activity)
+        query = Query(years_of(year), consolidated, from_previous, activity, day_of(filed_until))
         figures = self._figures(self._state()).lazy(query)
-        return figures.select(assemble.schema(items_of.chosen(items)).names())
+        return figures.select(assemble.schema(items_of.chosen(items, family)).names())
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -520,11 +528,15 @@ class _Door:
         return state.names()
 
     def filings(
-        self, units: pl.DataFrame, years: Sequence[int] | None, *, consolidated: bool
+        self,
+        units: pl.DataFrame,
+        years: Sequence[int] | None,
+        *,
+        consolidated: bool,
+        filed_until: date | None,
     ) -> pl.DataFrame:
-        ends = Query(years, consolidated, from_previous=False).ends()
-        state = self._register._state()
-        return filings_of(state, units, years, ends, consolidated=consolidated)
+        query = Query(years, consolidated, from_previous=False, filed_until=filed_until)
+        return filings_of(self._register._state(), units, query)
 
     def figures(
         self,
@@ -532,17 +544,18 @@ class _Door:
         years: Sequence[int] | None,
         *,
         consolidated: bool,
+        filed_until: date | None,
         from_previous: bool,
         activity: items_of.Activity,
     ) -> pl.DataFrame:
-        query = Query(years, consolidated, from_previous, activity)
+        query = Query(years, consolidated, from_previous, activity, filed_until)
         done: list[pl.DataFrame] = []
         try:
             for frame in self._register._figures(self._register._state()).of(units, query):
                 done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
-                "interrupted while figures were read; .partial holds the rows before",
+                "interrupted while figures were read; the rows before are in .partial",
                 partial=pl.concat(done) if done else None,
             ) from interrupt
         return pl.concat(done)

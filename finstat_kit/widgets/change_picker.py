@@ -11,7 +11,7 @@ import polars as pl
 import traitlets
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Frame, Lang
+from finstat_kit.arguments import Frame, Lang, checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import numbers as number_format
@@ -99,6 +99,7 @@ class ChangePicker(base.Picker):
         """
         return self._counts.result()
 
+    @checked_call
     def filter(self, frame: Frame) -> Frame:
         """Return the rows whose ``datumPoslednejUpravy`` is the day or later.
 

@@ -182,6 +182,18 @@ def test_find_prints_places_by_part_of_a_name() -> None:
 
 
 @pytest.mark.slow
+def test_find_prints_units_where_no_place_has_the_name() -> None:
+    """And says so; a place goes before a unit, and a level is of places alone."""
+    seen = called("find", "orol 510", "--sample")
+    number = called("find", "00372491", "--sample")
+    place = called("find", "orol 510", "--level", "district", "--sample")
+
+    assert "Skúška Orol 510, s. r. o." in seen.stdout
+    assert seen.stderr == number.stderr == "no place has this name: these are units\n"
+    assert seen.stdout == number.stdout.replace("Moravce,ico", "Moravce,name")
+    assert len(place.stdout.splitlines()) == 1
+
+
 def test_find_prints_units_by_name_that_other_commands_read() -> None:
     """The best match first, with what tells units apart in front; how many more there are."""
     seen = called("find", "--units", "orol skuska", "--sample", "--limit", "2")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from pathlib import Path
 
@@ -46,13 +47,27 @@ def test_all_years_into_a_file(units: pl.DataFrame, tmp_path: Path) -> None:
     assert pl.read_parquet(file).equals(fk.sample().financials([id_]))
 
 
-def test_a_family_that_no_unit_is_of_gives_its_columns_without_rows() -> None:
-    """A company has no rows of public forms."""
-    seen = called("financials", "365", "--family", "public", "--sample")
+def test_a_family_narrows_the_columns_and_no_rows() -> None:
+    """A company has rows there, too: with what its form shares with those of the family."""
+    seen = called("financials", "365", "--family", "public", "--year", "2015", "--sample")
+    both = called("financials", "365", "--family", "public", "--items", "sales", "--sample")
 
     assert (seen.returncode, seen.stderr) == (0, "")
-    assert len(seen.stdout.splitlines()) == 1
-    assert {"public_settlement_receivable", "reason"} <= set(seen.stdout.strip().split(","))
+    (values,) = csv.DictReader(seen.stdout.splitlines())
+    assert (values["public_settlement_receivable"], values["family"]) == ("", "business")
+    assert float(values["sales"]) > 0
+    assert "share_capital" not in values
+    assert "give either items or family" in both.stderr
+
+
+def test_figures_and_filings_as_known_on_a_day() -> None:
+    """Without what was filed later."""
+    options = ("--filed-until", "2016-01-01", "--sample", "--columns", "year")
+    years = called("financials", "365", *options).stdout.split()[1:]
+    listed = called("filings", "00372491", *options).stdout.split()[1:]
+
+    assert max(years) == max(listed) == "2014"
+    assert "--filed-until" in called("filings", "365", "--filed-until", "x", "--sample").stderr
 
 
 def test_an_ico_is_no_id() -> None:

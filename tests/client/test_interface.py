@@ -14,7 +14,8 @@ from finstat_kit.client.sample import Sample
 REGISTER = [
     # Its data.
     "units", "statements", "reports", "annual_reports",
-    "regions", "districts", "municipalities", "codelist", "codelists", "locations", "match_places",
+    "regions", "districts", "municipalities", "codelist", "codelists", "locations",
+    "match_places", "match_units",
     "panel",
     "templates", "template",
     # What it reads out of reports.
@@ -64,8 +65,10 @@ def test_a_call_that_does_not_fit_names_the_function_and_its_arguments(name: str
 
 def test_arguments_in_excess_and_absent_ones_are_named() -> None:
     """By position, where names are needed, and where there is no place for more."""
-    with pytest.raises(fk.UsageError, match=r"^cite\(\) takes its arguments by name.*\['lang'\]"):
-        fk.sample(5).cite("en")  # type: ignore[call-arg]
+    with pytest.raises(
+        fk.UsageError, match=r"^cite\(\) takes its arguments by name.*\['style', 'lang'\]"
+    ):
+        fk.sample(5).cite("en")  # type: ignore[call-arg, arg-type]
     with pytest.raises(fk.UsageError, match=r"^match_places\(\): missing .* 'names'; it takes"):
         fk.sample(5).match_places()  # type: ignore[call-arg]
     with pytest.raises(fk.UsageError, match=r"^as_filed\(\) takes its arguments by name.*'lang'"):

@@ -12,7 +12,6 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import RegisterWarning
-from finstat_kit.frames.financials.assemble import with_own_items
 from tests.support.mirrors import CONTENTS, RECORDS, assert_in_step
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -158,9 +157,7 @@ def test_units_can_be_added(mirror: fk.Mirror, register: Watched, units: pl.Data
         assert_figures(reader, register, units[:5])
     assert_frame_equal(mirror.as_of(day).financials().collect(), before)
     small = wider.extract(mirror.path.parent / "small", units["id"][3:5])
-    assert_frame_equal(
-        with_own_items(small.financials().collect()), wider.financials(units["id"][3:5].sort())
-    )
+    assert_frame_equal(small.financials().collect(), wider.financials(units["id"][3:5].sort()))
     with pytest.raises(fk.UsageError, match=r"are not held yet.* contents of 5 units alone"):
         wider.extract(mirror.path.parent / "other", units["id"][5])
 

@@ -17,7 +17,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.frames.financials.assemble import with_own_items
 from tests.support.kills import KILLED, ROOT, run
 from tests.support.mirrors import (
     QUARTER,
@@ -258,7 +257,5 @@ def test_a_sync_killed_as_it_names_its_units_is_put_right(
 
     assert sorted(int(t.rpartition("=")[2]) for t in asked) == filed(register, named).to_list()
     some = pl.concat([some_on(1), named]).unique().sort()
-    assert_frame_equal(
-        with_own_items(mirror.financials().collect()), register.sample.financials(some)
-    )
+    assert_frame_equal(mirror.financials().collect(), register.sample.financials(some))
     assert set(mirror.verify()["meaning"]) == {""}

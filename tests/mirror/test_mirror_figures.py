@@ -17,7 +17,6 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.financials.assemble import with_own_items
 from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.mirror.figures import Records
 from finstat_kit.mirror.state import State
@@ -150,13 +149,13 @@ def test_corrections_changes_and_removals(tmp_path: Path) -> None:
         register.delete(living.tail(1))
         mirror.sync()
         now = register.financials(register.units.ids())
-        assert_frame_equal(with_own_items(mirror.financials().collect()), now)
+        assert_frame_equal(mirror.financials().collect(), now)
 
     assert not now.equals(first)
-    assert_frame_equal(with_own_items(mirror.as_of(day).financials().collect()), first)
+    assert_frame_equal(mirror.as_of(day).financials().collect(), first)
     small = mirror.extract(tmp_path / "small", living["id"].head(2))
     assert_frame_equal(
-        with_own_items(small.financials(year=2025).collect()),
+        small.financials(year=2025).collect(),
         mirror.financials(living.head(2), 2025),
     )
 
@@ -256,7 +255,7 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     mirror.sync()
     money = register.financials(sample.units.ids())
 
-    assert_frame_equal(with_own_items(mirror.financials().collect()), money)
+    assert_frame_equal(mirror.financials().collect(), money)
     one = money.filter(report_id=ids[0]).row(0, named=True)
     assert one["total_assets"] is None
     assert one["reason"] == "not_a_number"
@@ -281,7 +280,7 @@ def test_a_form_with_another_caption_gives_no_number(tmp_path: Path, rows: str) 
     mirror.sync()
     money = register.financials(sample.units.ids())
 
-    assert_frame_equal(with_own_items(mirror.financials().collect()), money)
+    assert_frame_equal(mirror.financials().collect(), money)
     assert_frame_equal(mirror.financials(sample.units.ids()), money)
     micro = money.filter(template=687)
     assert micro.height > 3
@@ -312,9 +311,7 @@ def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
     assert (of_years[2016]["reason"] == "not_held").sum() > 10
     while mirror.holdings()["lacking"].sum():
         mirror.sync(budget="10min")
-    assert_frame_equal(
-        with_own_items(mirror.financials(year=2016).collect()), REGISTER.financials(UNITS, 2016)
-    )
+    assert_frame_equal(mirror.financials(year=2016).collect(), REGISTER.financials(UNITS, 2016))
 
 
 @pytest.mark.slow

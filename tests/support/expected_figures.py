@@ -54,7 +54,16 @@ _BLOCKS: dict[str, dict[int, str]] = {
     "cash_and_bank": {21: "a55", 690: "a85", 522: "a85", 684: "a88", 1180: "a51", 385: "a51"},
     "non_current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
     "current_liabilities_total": {699: "p101", 687: "p34", 21: "p88"},
-    "financial_debt": {699: "p101", 687: "p34", 21: "p88"},
+    "financial_debt": {
+        699: "p101",
+        687: "p34",
+        21: "p88",
+        690: "p126",
+        522: "p126",
+        684: "p130",
+        1180: "p73",
+        385: "p74",
+    },
     "provisions_non_current": {21: "p89", 690: "p127", 522: "p127", 1180: "p74", 385: "p75"},
     "trade_payables_current": {21: "p106", 690: "p151", 522: "p151"},
     "payables_to_employees": {690: "p151", 522: "p151"},
@@ -281,7 +290,7 @@ def ratios_of(
     cover = over(f["equity"], f["liabilities"])
     public: dict[str, Decimal | bool | None] = {
         "debt_to_revenue": over(
-            plus("bank_loans_and_assistance", shown_by=("liabilities",)), f["revenue_total"]
+            plus("financial_debt", shown_by=("liabilities",)), f["revenue_total"]
         ),
         "personnel_cost_share": over(
             plus("personnel_costs", shown_by=("costs_total",)), f["costs_total"]

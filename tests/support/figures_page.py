@@ -305,7 +305,7 @@ def _ratios() -> Iterator[list[str]]:
         "operating_margin": "of operating revenue; `net_margin` has another denominator",
         "ebitda": "euro; includes impairment",
         "interest_coverage": "null without interest, as in most filings, see below",
-        "debt_to_revenue": "without bonds (`bonds_non_current`); not the debt limit of "
+        "debt_to_revenue": "with bonds and repayable assistance; not the debt limit of "
         "municipalities (Act 583/2004), which compares with the current revenue of the year before",
         "altman_z": "699 and 687 alone; [zones](../howto/findings.md#scores)",
         "in05": "699 and 687 alone; a cover without interest counts as 9",

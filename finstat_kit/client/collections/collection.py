@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, timedelta
 
+    from finstat_kit.client.methods.match_units import SelfGovernment
+
 
 _MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
 _NUMBER: Final = re.compile(r"(SK)?([0-9]{1,19})", re.ASCII | re.IGNORECASE)
@@ -251,8 +253,8 @@ class Units(Collection):
         *,
         changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
-        ico: str | None = None,
-        dic: str | None = None,
+        ico: str | Sequence[str] | None = None,
+        dic: str | Sequence[str] | None = None,
         legal_form_code: str | Sequence[str] | None = None,
     ) -> int:
         """Fetch the number of matching units.
@@ -263,8 +265,9 @@ class Units(Collection):
         Args:
             changed_since: Only units changed on this day or later; None is everything.
             after_id: Only ids greater than this one.
-            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
-            dic: Only units with this DIČ, a text of 10 digits.
+            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
+                not unique. Each takes a request of its own.
+            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
             legal_form_code: Only units of this legal form, a code of
                 ``fk.codelist("legal_forms")``, or of several; each takes a request of its own.
 
@@ -292,8 +295,8 @@ class Units(Collection):
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
-        ico: str | None = None,
-        dic: str | None = None,
+        ico: str | Sequence[str] | None = None,
+        dic: str | Sequence[str] | None = None,
         legal_form_code: str | Sequence[str] | None = None,
         connections: int | None = None,
         progress: bool | None = None,
@@ -309,8 +312,9 @@ class Units(Collection):
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: Maximum number of ids; the lowest are returned.
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
-            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
-            dic: Only units with this DIČ, a text of 10 digits.
+            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
+                not unique. Each takes a request of its own.
+            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
             legal_form_code: Only units of this legal form, a code of
                 ``fk.codelist("legal_forms")``, or of several, walked one after another; an error
                 then has no ids, and the cursor of the beginning.
@@ -353,8 +357,8 @@ class Units(Collection):
     ) -> Pages:
         """Iterate over the ids of matching units, one frame per reply, in constant memory.
 
-        The arguments are those of `ids`, with one legal form: pages of several would have no cursor
-        in common. From ``/api/uctovne-jednotky``.
+        The arguments are those of `ids`, with one number and one legal form: pages of several would
+        have no cursor in common. From ``/api/uctovne-jednotky``.
 
         Returns:
             An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
@@ -367,18 +371,21 @@ class Units(Collection):
         """
         filters, *others = walk.filters_of(ico, dic, legal_form_code)
         if others:
+            several = {"ico": ico, "dic": dic, "legal_form_code": legal_form_code}
             raise invalid(
-                "legal_form_code",
-                legal_form_code,
-                "has several codes, whose pages have no cursor in common",
-                give="one code per walk, or take fk.units.ids",
+                next(n for n, x in several.items() if x is not None and not isinstance(x, str)),
+                ...,
+                "has several values, whose pages have no cursor in common",
+                give="one per walk, or take fk.units.ids",
             )
         query = walk.query_of(
             self._session, self._name, changed_since, after_id, page_size, filters
         )
         return walk.pages(self._session, self._name, query, limit)
 
-    def find(self, text: str, *, limit: int | None = 20) -> pl.DataFrame:
+    def find(
+        self, text: str | Sequence[str] | pl.Series, *, limit: int | None = 20
+    ) -> pl.DataFrame:
         """Find units by name, or by a number: IČO, DIČ, IČ DPH or id.
 
         Each word of the text must be a word of the name or its beginning, in any order. Accents,
@@ -393,22 +400,26 @@ class Units(Collection):
         found, with one request for each kind of number that it may be, and one per record.
 
         Args:
-            text: Words of a name, or a number.
-            limit: Maximum number of units, those that match best; None returns all matches.
+            text: Words of a name, or a number; or several such texts. `fk.match_units` chooses one
+                unit for each row of a list, where that is beyond doubt.
+            limit: Maximum number of units for each text, those that match best; None returns all
+                matches.
 
         Returns:
             Records with the columns of `get` and ``matched_by`` (Enum: ``id``, ``ico``, ``dic`` or
             ``name``, the first that applies), in the order of these, then the best match first:
             names that consist of the text, then those with its words as they are, in any order, and
             at the beginning; among equals the order of names without accents, then of ids. No match
-            gives no rows.
+            gives no rows. Of several texts those of each in their order, and the text in the column
+            ``given`` (String).
 
         Raises:
             UsageError: *text* has no letters or digits, or the register has no search for names.
 
         Warns:
             RegisterWarning: More units match than *limit*, with their number; or units match by
-                more than one kind of number, or by a number and by name.
+                more than one kind of number, or by a number and by name; or no unit matches one of
+                several texts.
 
         Example:
             >>> import finstat_kit as fk
@@ -419,6 +430,20 @@ class Units(Collection):
             [15900.0]
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
+        several = isinstance(text, list | tuple | pl.Series)
+        texts: list[str] = list(dict.fromkeys(text)) if several else [text]  # type: ignore[list-item]
+        found = [self._matches(one, limit).with_columns(given=pl.lit(one)) for one in texts]
+        matches = pl.concat([_MATCHES.to_frame().with_columns(given=pl.lit("")), *found])
+        if several and (
+            absent := [one for one, of in zip(texts, found, strict=True) if not of.height]
+        ):
+            shown = ", ".join(map(value_in_python, absent[:5])) + (" …" if len(absent) > 5 else "")
+            warn(f"no unit matches {len(absent):,} of {len(texts):,} texts: {shown}")
+        records = self.get(matches, errors="keep", progress=False)
+        return records.with_columns(matches.select("matched_by", *(["given"] if several else [])))
+
+    def _matches(self, text: str, limit: int | None) -> pl.DataFrame:
+        """Return `search_units`, with a warning where more match, or by several kinds."""
         matches, numbers = search_units(self, text, limit)
         if len(numbers) > 1:
             kinds = " and ".join(f"by {kind} ({n:,})" for kind, n in numbers.items())
@@ -426,8 +451,48 @@ class Units(Collection):
         if matches.height < (number := sum(numbers.values())):
             best = f"the {matches.height:,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
-        records = self.get(matches, errors="keep", progress=False)
-        return records.with_columns(matches["matched_by"])
+        return matches
+
+    def of_place(
+        self,
+        places: str | Sequence[str] | pl.Series,
+        *,
+        level: SelfGovernment = "municipality",
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the unit that a municipality or a region is itself.
+
+        By the code of its seat and its legal form (801 municipalities, 803 regions), never by its
+        name. The parts of Bratislava and Košice are municipalities of their own. A register has no
+        filter for seats: there the records of all units of the legal form are fetched, about 2,900
+        municipalities, which a cache keeps; a sample and a mirror look them up.
+
+        Args:
+            places: A name or a code, or several, as of `match_places`.
+            level: ``"municipality"`` or ``"region"``.
+            max_requests: As in `get`.
+            progress: As in `get`.
+
+        Returns:
+            Records with the columns of `get`, in the order given, each once.
+
+        Raises:
+            UsageError: A place is not known, or several have its name.
+            NotFound: A place has no such unit, or several.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     town = fk.units.of_place("Nitra")
+            >>> town.select("id", "nazovUJ", "mesto", "pravnaForma").row(0)
+            (459817, 'Obec Maketa 262', 'Nitra', '801')
+        """
+        from finstat_kit.client.methods import match_units
+
+        return match_units.of_place(
+            self._session, self, places, level, max_requests=max_requests, progress=progress
+        )
 
     def _names(self) -> pl.DataFrame | None:
         """Return the names of all units; None where they would need the records of a register."""

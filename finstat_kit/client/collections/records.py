@@ -141,10 +141,10 @@ def fetch_records(
     def text() -> Either:
         number = so_far().height + len(missing_ids)
         done = f"interrupted after {number:,} of {len(ids):,} records"
-        return Either(f"{done}; the rows fetched so far are in .partial of this error", done)
+        return Either(f"{done}, which are in .partial", done)
 
     fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
-    with holding(so_far, text), closing(fetched):
+    with holding(so_far, text, going_on=session.going_on()), closing(fetched):
         for id_, record in fetched:
             advance(1)
             if isinstance(record, ProtocolError) and not keep:
@@ -276,15 +276,18 @@ def refuse_long_work(
     if requests <= most:
         return
     took = "" if session.rate is None else f", about {duration(requests / session.rate)}"
+    needed = f"this needs {requests:,} requests"
     beyond = "" if at_most in (None, requests) else f" (at most {at_most:,})"
     cure = (
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
         "mirror ({}), which resumes after an interruption, or allow it by {}"
     )
+    fault = f"{needed}{beyond}, one per record{took} at the register's rate"
+    # The limit is named where somebody gave it.
     raise invalid(
-        "max_requests",
+        None if max_requests is None else "max_requests",
         most,
-        f": this needs {requests:,} requests{beyond}, one per record{took} at the register's rate",
+        f": {fault}" if max_requests is not None else f"{fault}; the limit is {most:,}",
         cure=Either(
             cure.format("fk.Mirror", f"max_requests={requests}"),
             cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
@@ -299,13 +302,13 @@ def most_requests(session: Session, max_requests: int | None) -> float:
     return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
 
 
-def refuse_the_whole(name: str, session: Session, most: int) -> None:
+def refuse_the_whole(name: str, session: Session, max_requests: int | None) -> None:
     """Refuse to scan the records of a whole register, whose number is not known yet."""
     rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
     filters = ", ico, dic or pravnaForma" if name == "units" else ""
     raise invalid(
-        "max_requests",
-        most,
+        None if max_requests is None else "max_requests",
+        max_requests,
         f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
         cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
         "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "

@@ -72,7 +72,7 @@ def _fetched_records(
         return
     most = most_requests(session, max_requests)
     if needs.whole and max_requests is None and most < math.inf:
-        refuse_the_whole(name, session, int(most))
+        refuse_the_whole(name, session, max_requests)
     if most < math.inf:
         # All ids first: too many are refused before the first record.
         listed, requested = [], 0

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import date
 from functools import partial
+from itertools import product
 from typing import Self
 
 import polars as pl
@@ -271,7 +272,7 @@ def ids_of_all(
         return ids(session, name, queries[0], limit, connections, progress)
     start = queries[0].after_id
     none = pl.DataFrame(schema={"id": pl.Int64})
-    text = "interrupted; a walk over several legal forms begins again: repeat the call"
+    text = "interrupted; a walk over several numbers or legal forms begins again: repeat the call"
     with holding(lambda: none, lambda: text, lambda: start):
         walks = [ids(session, name, query, limit, connections, progress) for query in queries]
     together = pl.concat(walks).unique().sort("id")
@@ -354,14 +355,15 @@ def _pays(session: Session) -> bool:
 def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[str, str]]:
     """Return the filters of units, checked, as the register spells them.
 
-    There is one set of filters per legal form: the register takes one code per request.
+    There is one set of filters per number and legal form: the register takes one of each per
+    request.
     """
-    checked = {
-        "ico": None if ico is None else arguments.digits("ico", ico, arguments.ICO),
-        "dic": None if dic is None else arguments.digits("dic", dic, arguments.DIC),
+    choices = {
+        "ico": None if ico is None else arguments.several_digits("ico", ico, arguments.ICO),
+        "dic": None if dic is None else arguments.several_digits("dic", dic, arguments.DIC),
+        "legal_form_code": None
+        if legal_form_code is None
+        else arguments.legal_form_codes(legal_form_code),
     }
-    filters = {wire.FILTERS[name]: value for name, value in checked.items() if value is not None}
-    if legal_form_code is None:
-        return [filters]
-    codes = arguments.legal_form_codes(legal_form_code)
-    return [filters | {wire.FILTERS["legal_form_code"]: code} for code in codes]
+    given = {wire.FILTERS[name]: values for name, values in choices.items() if values is not None}
+    return [dict(zip(given, values, strict=True)) for values in product(*given.values())]

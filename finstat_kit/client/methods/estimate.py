@@ -16,7 +16,7 @@ from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.records import most_requests, outcomes, refuse_long_work
 from finstat_kit.client.methods.reference import codelist
 from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import NotFound, ProtocolError, UsageError, holding, invalid
+from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, holding, invalid
 from finstat_kit.frames.counts import estimate as estimation
 from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
 from finstat_kit.frames.places import labels
@@ -146,11 +146,9 @@ def _fetched(
     def so_far() -> pl.DataFrame | None:
         return result() if rows else None
 
-    def text() -> str:
-        return (
-            f"interrupted after {len(rows):,} of {ids.len():,} records; the estimate from them is "
-            "in .partial of this error"
-        )
+    def text() -> Either:
+        done = f"interrupted after {len(rows):,} of {ids.len():,} records"
+        return Either(f"{done}; the estimate from them is in .partial", done)
 
     # A record still missing at the end of the time is left out with all drawn after it: otherwise
     # records served quickly would be over-represented.
@@ -159,7 +157,7 @@ def _fetched(
     )
     try:
         with (
-            holding(so_far, text),
+            holding(so_far, text, going_on=session.going_on()),
             closing(fetched),
             bar("records", ids.len(), remote=session.watched, progress=progress) as advance,
         ):

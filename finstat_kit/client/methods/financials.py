@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from typing import Final, get_args
 
 import polars as pl
@@ -60,27 +61,30 @@ def filings(
     units: Given,
     year: Year,
     *,
-    ico: str | None,
+    ico: str | Sequence[str] | None,
     consolidated: bool,
+    filed_until: str | date | None,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
-    years = years_of(year)
+    years, until = years_of(year), day_of(filed_until)
     records, expected = _units_given(session, units, ico, years, max_requests, reports=False)
     if session.copy is not None:
-        return session.copy.filings(records, years, consolidated=consolidated)
+        return session.copy.filings(records, years, consolidated=consolidated, filed_until=until)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
 
     return _by_chunks(
         session, records, years, finish,
-        expected=expected, consolidated=consolidated, progress=progress,
+        expected=expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
 
 
-def plan(session: Session, units: Given, year: Year, ico: str | None = None) -> pl.DataFrame:
+def plan(
+    session: Session, units: Given, year: Year, ico: str | Sequence[str] | None = None
+) -> pl.DataFrame:
     """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
@@ -107,11 +111,16 @@ def _expected_requests(
         new_years = len(years) - old_years
         each = new_years * _REPORTS_OF_A_FILING + old_years * _REPORTS_OF_AN_OLD_FILING
         reports = float(counts.clip(0, len(years)).sum()) * each / len(years)
-    requests = {
+    requests: dict[str, tuple[int, int | None]] = {
         "units": (fetched, fetched),
         "statements": (likely, statements),
         "reports": (round(reports), None),
     }
+    return plan_of(session, requests)
+
+
+def plan_of(session: Session, requests: Mapping[str, tuple[int, int | None]]) -> pl.DataFrame:
+    """Return a plan: per collection the requests to be expected, and how many there can be."""
     rate = session.rate or LIVE_RATE
     rows = [
         (name, number, most, number / rate, number * _BYTES[name])
@@ -121,12 +130,14 @@ def _expected_requests(
 
 
 def items(
-    session: Session, frame: pl.DataFrame | pl.LazyFrame | None, activity: item_rules.Activity
+    session: Session,
+    frame: pl.DataFrame | pl.LazyFrame | str | None,
+    activity: item_rules.Activity,
 ) -> pl.DataFrame:
     """Read named line items out of cells, or list the items; see `Register.items`."""
     arguments.one_of("activity", activity, get_args(item_rules.Activity))
-    if frame is None:
-        return item_rules.listed()
+    if frame is None or isinstance(frame, str):
+        return item_rules.listed(frame)
     frame = arguments.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
@@ -139,10 +150,12 @@ def financials(
     units: Given,
     year: Year,
     *,
-    ico: str | None,
+    ico: str | Sequence[str] | None,
     consolidated: bool,
     from_previous: bool,
+    filed_until: str | date | None,
     items: str | Sequence[str] | None,
+    family: str | Sequence[str] | None,
     activity: item_rules.Activity,
     dry_run: bool,
     max_requests: int | None,
@@ -151,18 +164,19 @@ def financials(
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
     arguments.one_of("activity", activity, get_args(item_rules.Activity))
-    columns = assemble.schema(item_rules.chosen(items)).names()
+    columns = assemble.schema(item_rules.chosen(items, family)).names()
+    until = day_of(filed_until)
 
     def shape(figures: pl.DataFrame) -> pl.DataFrame:
-        return assemble.with_own_items(figures) if items is None else figures.select(columns)
+        return figures.select(columns)
 
     if dry_run:
         return plan(session, units, year, ico)
     records, expected = _units_given(session, units, ico, years, max_requests, reports=True)
     if session.copy is not None:
         figures = session.copy.figures(
-            records, years, consolidated=consolidated, from_previous=from_previous,
-            activity=activity,
+            records, years, consolidated=consolidated, filed_until=until,
+            from_previous=from_previous, activity=activity,
         )  # fmt: skip
         return shape(figures)
 
@@ -177,7 +191,7 @@ def financials(
 
     return _by_chunks(
         session, records, years, finish,
-        expected=expected, consolidated=consolidated, progress=progress, shape=shape,
+        expected=expected, consolidated=consolidated, until=until, progress=progress, shape=shape,
     )  # fmt: skip
 
 
@@ -200,7 +214,7 @@ def statement_history(
     record = _record_of_one(session, unit)
     filed = filings(
         session, record, wanted_years,
-        ico=None, consolidated=False, max_requests=None, progress=None,
+        ico=None, consolidated=False, filed_until=None, max_requests=None, progress=None,
     )  # fmt: skip
     if newest is not None:
         readable = filed.filter(pl.col("reason").is_null())
@@ -217,7 +231,7 @@ def statement_history(
 def _units_given(
     session: Session,
     units: Given,
-    ico: str | None,
+    ico: str | Sequence[str] | None,
     years: Sequence[int] | None,
     most: int | None,
     *,
@@ -269,6 +283,7 @@ def _by_chunks(
     *,
     expected: int,
     consolidated: bool,
+    until: date | None,
     progress: bool | None,
     shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
 ) -> pl.DataFrame:
@@ -281,6 +296,7 @@ def _by_chunks(
         finish: Returns the rows of a chunk of units, out of their filings.
         expected: How many requests are to be expected.
         consolidated: Whether consolidated filings are wanted instead of individual ones.
+        until: The last day of filing, None for any.
         progress: Whether a bar is shown.
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
@@ -297,16 +313,18 @@ def _by_chunks(
     def text() -> Either:
         number = sum(chunk["unit_id"].n_unique() for chunk in finished_chunks)
         finished = f"interrupted after {number:,} of {units.height:,} units"
-        return Either(f"{finished}; .partial holds their rows", finished)
+        return Either(f"{finished}, whose rows are in .partial", finished)
 
     with (
-        holding(finished, text),
+        holding(finished, text, going_on=session.going_on()),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(many):
             statements = _statements_of(session, chunk, first_year, advance)
-            filed = filing_rules.by_rule(chunk, statements, years, consolidated=consolidated)
+            filed = filing_rules.by_rule(
+                chunk, statements, years, consolidated=consolidated, filed_until=until
+            )
             finished_chunks.append(finish(chunk, filed, advance))
     return finished()
 
@@ -340,6 +358,11 @@ def _statements_of(
 def years_of(year: Year, name: str = "year") -> list[int] | None:
     """Return the years of an argument, ascending; None is all of them."""
     return None if year is None else arguments.years(name, year)
+
+
+def day_of(filed_until: str | date | None) -> date | None:
+    """Return the last day of filing of an argument, None for any."""
+    return None if filed_until is None else arguments.day("filed_until", filed_until)
 
 
 def _records_given(units: Given) -> pl.DataFrame | None:
@@ -408,7 +431,7 @@ def by_year(
         figures = assemble.assembled(sources, unit, listed, choice.readings, from_previous=False)
         return figures, listed
     figures = session.copy.figures(
-        unit, years, consolidated=False, from_previous=False, activity="total"
+        unit, years, consolidated=False, filed_until=None, from_previous=False, activity="total"
     )
     sources = filed.join(figures, on="statement_id", how="semi")
     ids = report_ids(sources)

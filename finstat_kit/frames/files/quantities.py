@@ -39,6 +39,16 @@ def quantities(frame: pl.DataFrame, column: str) -> pl.Series:
     return pl.repeat(_of_column(frame, column), frame.height, dtype=pl.String, eager=True)
 
 
+def quantity_of(name: str) -> Quantity | None:
+    """Return what the values of a column of this package are, by its name."""
+    base, _, part = name.rpartition("_")
+    if part == "growth" and base in _known():
+        return "share"
+    if name not in _known() and part in ("before", "change", "restated"):
+        return _known().get(base)
+    return _known().get(name)
+
+
 @cache
 def _known() -> dict[str, Quantity]:
     """Return what columns of these names are."""

@@ -20,6 +20,7 @@ from finstat_kit import arguments
 from finstat_kit.errors import Either, RegisterError, UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
+from finstat_kit.frames.text import fields as codebook
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
 _SUFFIXES: Final[dict[str, Format]] = {
@@ -28,7 +29,11 @@ _SUFFIXES: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".ndjson": "ndjson",
 }
-_NAMED_NUMBERS: Final = ([pl.String, pl.Int64], [pl.Int32, pl.Int64])  # reasons and forms
+# Lists of these are texts in csv and xlsx: reasons, forms, units that may be meant.
+_NAMED_NUMBERS: Final = (
+    [pl.String, pl.Int64], [pl.Int32, pl.Int64],
+    [pl.Int64, pl.String, pl.String, pl.String, pl.Float64],
+)  # fmt: skip
 # The apostrophe before a text that a spreadsheet would evaluate, where a program reads it.
 APOSTROPHE: Final = r"^'('*[=+@\t\r-])"
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
@@ -53,13 +58,16 @@ def write(
         path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel; ratios and shares
             have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent,
             other ratios have two decimals, amounts two where a column has cents and otherwise none,
-            the header stays in sight), ``….parquet`` or ``….ndjson``. In csv and xlsx lists of ids
-            are joined by spaces, and lists of numbers by name, such as the ``reasons`` of a
-            summary, by semicolons. A spreadsheet that opens a csv drops the leading zeros of codes:
-            use xlsx instead. In a csv a text that a spreadsheet would evaluate, such as ``=1+1``,
-            has an apostrophe before it. NaN is an empty cell in xlsx.
+            the header stays in sight, columns of `financials` without any value are hidden),
+            ``….parquet`` or ``….ndjson``. If any column is one of this package, xlsx has the
+            codebook of `fields` on its last sheet, ``fields``, and parquet in its metadata,
+            ``finstat_kit.fields`` (JSON, a list of rows). In csv and xlsx lists of ids are joined
+            by spaces, and lists of numbers by name, such as the ``reasons`` of a summary or the
+            ``candidates`` of `match_units`, by semicolons. A spreadsheet that opens a csv drops the
+            leading zeros of codes: use xlsx instead. In a csv a text that a spreadsheet would
+            evaluate, such as ``=1+1``, has an apostrophe before it. NaN is an empty cell in xlsx.
         note: A text on a second sheet, ``source``: the result of `cite`, further lines such as the
-            query; xlsx only.
+            query; xlsx and parquet, whose metadata hold it as ``finstat_kit.source``.
         decimal_comma: Semicolons between columns and decimal commas, as Excel with Slovak settings
             expects them; csv only.
 
@@ -68,7 +76,7 @@ def write(
 
     Raises:
         UsageError: The path cannot be a file, the suffix is unknown, an argument is given for
-            another format, *frame* is not a polars frame, or the format cannot hold a column, such
+            another format, *frame* is not a frame, or the format cannot hold a column, such
             as structs in csv. An existing file stays unchanged.
         RegisterError: The disk is full. An existing file stays unchanged.
 
@@ -88,18 +96,21 @@ def write(
             "has an unknown suffix",
             give=f"a name that ends in {', '.join(_SUFFIXES)}",
         )
-    for name, given, only in (
-        ("note", note is not None, "xlsx"),
-        ("decimal_comma", decimal_comma, "csv"),
+    for name, given, able in (
+        ("note", note is not None, ("xlsx", "parquet")),
+        ("decimal_comma", decimal_comma, ("csv",)),
     ):
-        if given and form != only:
-            raise invalid(
-                name, ..., f": a {form} file cannot hold it", cure=f"write {only}, or leave it out"
-            )
+        if given and form not in able:
+            cure = f"write {' or '.join(able)}, or leave it out"
+            raise invalid(name, ..., f": a {form} file cannot hold it", cure=cure)
     if note is not None:
         arguments.text("note", note)
-    is_csv = form == "csv"
-    put(_csv_for_excel(frame, decimal_comma) if is_csv else rendered(frame, form, note=note), path)
+    if form == "csv":
+        data = _csv_for_excel(frame, decimal_comma)
+    else:
+        book = codebook.fields(frame) if codebook.is_known(frame) else None
+        data = rendered(frame, form, note=note, book=book)
+    put(data, path)
     return path
 
 
@@ -116,20 +127,37 @@ def _csv_for_excel(frame: pl.DataFrame, decimal_comma: bool) -> bytes:
 
 
 def rendered(
-    frame: pl.DataFrame, form: Format, *, header: bool = True, note: str | None = None
+    frame: pl.DataFrame,
+    form: Format,
+    *,
+    header: bool = True,
+    note: str | None = None,
+    book: pl.DataFrame | None = None,
 ) -> bytes:
     """Return a frame as the bytes of a file; a csv is for programs, as it has no mark for Excel.
+
+    Args:
+        frame: The frame.
+        form: The format.
+        header: Whether a csv has a header.
+        note: A text beside it, of xlsx and parquet.
+        book: Its codebook, of xlsx and parquet.
 
     Raises:
         UsageError: The format cannot hold a column.
     """
     if form == "xlsx":
-        return sheets(flat(frame), note)
+        return sheets(flat(frame), note, book)
     if form == "csv":
         return _of_csv(frame).write_csv(include_header=header).encode()
     file = io.BytesIO()
     try:
-        frame.write_parquet(file) if form == "parquet" else frame.write_ndjson(file)
+        if form == "parquet":
+            texts = {"source": note, "fields": None if book is None else book.write_json()}
+            about = {f"finstat_kit.{name}": text for name, text in texts.items() if text}
+            frame.write_parquet(file, metadata=about)
+        else:
+            frame.write_ndjson(file)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise UsageError(
             f"{form} cannot hold a column of the frame: {error}", cure="cast it, or leave it out"
@@ -242,7 +270,8 @@ def _plain(column: pl.Series) -> pl.Series:
         if isinstance(inner, pl.Struct) and [f.dtype for f in inner.fields] in _NAMED_NUMBERS:
             parts = [pl.element().struct.field(field.name).cast(pl.String)
                      for field in inner.fields]  # fmt: skip
-            return column.list.eval(pl.concat_str(parts, separator=" ")).list.join("; ")
+            joined = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+            return column.list.eval(joined).list.join("; ")
         if not inner.is_nested() and inner not in (pl.Binary, pl.Object):
             return column.cast(pl.List(pl.String)).list.join(" ")
         kind = f"lists of {inner.base_type()}"

@@ -11,6 +11,7 @@ from polars import selectors as cs
 
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
+from finstat_kit.frames.financials import assemble
 
 _MOST_ROWS: Final = 1_048_575
 _MOST_COLUMNS: Final = 16_384
@@ -27,8 +28,10 @@ _BROADEST: Final = 420  # pixels of a column; a character has 7
 _NARROWEST: Final = 8  # characters of a column of floats
 
 
-def sheets(frame: pl.DataFrame, note: str | None) -> bytes:
-    """Return a file with a frame of plain values and, on a second sheet, the lines of a note.
+def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = None) -> bytes:
+    """Return a file with a frame of plain values, the lines of a note, and its codebook.
+
+    Each has a sheet of its own. Columns of figures without any value are hidden.
 
     Raises:
         UsageError: The frame, a name or a text is larger than a spreadsheet can hold.
@@ -68,13 +71,30 @@ def sheets(frame: pl.DataFrame, note: str | None) -> bytes:
             elif isinstance(dtype, pl.Datetime):
                 sheet.set_column(index, index, len(_MOMENT) + 2)
         sheet.autofit(max_width=_BROADEST)  # it ignores number formats, and only widens
+        for name in _empty(frame):
+            index = frame.columns.index(name)
+            sheet.set_column(index, index, None, None, {"hidden": True})
         if note is not None:
             source = workbook.add_worksheet("source")
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
             for row, line in enumerate(note.splitlines()):
                 if source.write_string(row, 0, line) != 0:
                     raise invalid("note", ..., ": a sheet of xlsx cannot hold it", cure="cut it")
+        if book is not None:
+            sheet = workbook.add_worksheet("fields")
+            book.write_excel(workbook, sheet, header_format={"bold": True}, freeze_panes=(1, 1))
+            sheet.autofit(max_width=_BROADEST)
     return file.getvalue()
+
+
+def _empty(frame: pl.DataFrame) -> list[str]:
+    """Return the columns of figures without any value, where there are rows."""
+    own = set(frame.columns).intersection(assemble.schema())
+    if "unit_id" not in own or frame.is_empty():
+        return []
+    return [
+        name for name in frame.columns if name in own and frame[name].null_count() == frame.height
+    ]
 
 
 def _check(frame: pl.DataFrame) -> None:

@@ -105,12 +105,6 @@ def numbers(columns: Iterable[str]) -> list[pl.Expr]:
     return [pl.when(x.is_finite()).then(x).alias(name) for name, x in floats.items()]
 
 
-def with_own_items(figures: pl.DataFrame) -> pl.DataFrame:
-    """Return financials with the items of the families that occur, of businesses if none does."""
-    families = figures["family"].drop_nulls().unique().to_list() or ["business"]
-    return figures.select(schema(items.of_families(families)).names())
-
-
 # The fields of title pages that are read, and those of their addresses.
 PAGE: Final = (
     "typZavierky", "ico", "obdobieOd", "obdobieDo", "predchadzajuceObdobieOd",

@@ -93,6 +93,7 @@ def by_rule(
     years: Sequence[int] | None,
     *,
     consolidated: bool,
+    filed_until: date | None = None,
     not_held: pl.Series | None = None,
 ) -> pl.DataFrame:
     """Return a row per filing, and one for each unit, or unit and year, without any.
@@ -103,18 +104,20 @@ def by_rule(
             that cannot be read.
         years: None is every year.
         consolidated: Whether the consolidated ones are wanted, or the others.
+        filed_until: The last day of filing, None for any.
         not_held: Ids of the units whose statements a copy of the register does not hold.
     """
     absent_ids = pl.Series("id", [], pl.Int64) if not_held is None else not_held
     held_units = units.join(
         absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
     )
-    filed = _marked(_described(held_units, statements, consolidated=consolidated))
+    is_there = _is_filed(filed_until)
+    filed = _marked(_described(held_units, statements.filter(is_there), consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
     missing = _missing(units, filed, years, absent_ids)
     if years is not None:
-        undated = statements.filter(is_undated(consolidated=consolidated))
+        undated = statements.filter(is_undated(consolidated=consolidated), is_there)
         missing = _hidden(missing, held_units, statements, undated, list(years))
     order = units.select(unit_id="id").with_row_index("place")
     return (
@@ -157,6 +160,18 @@ def _described(
             reason=reason,
         )
     )
+
+
+def _is_filed(until: date | None) -> pl.Expr:
+    """Return whether a statement was filed by a day, without a day by the end of its period.
+
+    Of one whose record shows neither that is not known: it stays.
+    """
+    if until is None:
+        return pl.lit(value=True)
+    filed = pl.col("datumPodania")
+    day = pl.coalesce(pl.when(is_plausible(filed)).then(filed), "obdobieDo")
+    return (day <= until).fill_null(value=True)
 
 
 def _flag(name: str) -> pl.Expr:

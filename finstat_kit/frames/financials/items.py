@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from finstat_kit import arguments
-from finstat_kit.errors import Either, invalid
+from finstat_kit.errors import Either, UsageError, invalid
 from finstat_kit.frames.reports.cells import CELLS, REASON
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
+from finstat_kit.frames.text.slovak import folded_words
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form, FormOf, Row
 from finstat_kit.protocol.shipped import read
@@ -119,8 +120,13 @@ class Item(Struct, frozen=True, rename={"name": "item"}):
 
 @cache
 def item_table() -> tuple[Item, ...]:
-    """Return the items in the order of the file."""
-    return read("items", tuple[Item, ...])
+    """Return the items: those of several families first, then the own ones of each family."""
+    return tuple(sorted(read("items", tuple[Item, ...]), key=_place))
+
+
+def _place(item: Item) -> int:
+    first, *others = {FAMILY_OF[template] for template in item.forms}
+    return -1 if others else list(FAMILIES).index(first)
 
 
 def names() -> list[str]:
@@ -133,14 +139,21 @@ def columns_of(figures: pl.DataFrame) -> list[str]:
     return [name for name in names() if name in figures.columns]
 
 
-def listed() -> pl.DataFrame:
-    """Return the items, one row each; see `Register.items`."""
+def listed(text: str | None = None) -> pl.DataFrame:
+    """Return the items, or those with all words of a text; see `Register.items`."""
     rows = [
         (item.name, item.label_sk, item.label_en, item.statement,
          *(_first_year(item, family) for family in FAMILIES), list(item.forms), item.note)
         for item in item_table()
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=LISTED, orient="row")
+    table = pl.DataFrame(rows, schema=LISTED, orient="row")
+    if text is None:
+        return table
+    words = pl.select(folded_words(pl.lit(arguments.text("frame", text)))).item().split()
+    if not words:
+        raise invalid("frame", text, "is not allowed", give="words of a name, or cells")
+    names = folded_words(pl.concat_str("item", "label_sk", "label_en", separator=" "))
+    return table.filter(names.str.contains(f" {word}", literal=True) for word in words)
 
 
 def _first_year(item: Item, family: Family) -> int | None:
@@ -160,12 +173,21 @@ def of_families(families: Iterable[str]) -> list[str]:
     ]
 
 
-def chosen(selection: str | Sequence[str] | None) -> list[str]:
-    """Return the names that the argument *items* means; None means all.
+def chosen(
+    selection: str | Sequence[str] | None, family: str | Sequence[str] | None = None
+) -> list[str]:
+    """Return the names that the arguments *items* and *family* mean; None means all.
 
     Raises:
-        UsageError: There is no such item.
+        UsageError: There is no such item or family, or both are given.
     """
+    if family is not None:
+        if selection is not None:
+            raise UsageError("give either items or family")
+        families = arguments.names("family", family)
+        for name in families:
+            arguments.one_of("family", name, get_args(Family))
+        return of_families(families)
     if selection is None:
         return names()
     item_names = arguments.names("items", selection)

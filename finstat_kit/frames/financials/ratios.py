@@ -178,9 +178,9 @@ def ratios(
         some legal forms only: ``pravnaForma``), the scores ``altman_z`` and ``in05`` (Float64; on
         699 and 687 alone, which differ by accruals); and ``excluded`` (List of String: the ratios
         that are null because their divisor is not above zero, such as ``roe`` with negative
-        equity). Where items were chosen, the ratios that they suffice for; of a frame that is not
-        lazy, the ratios of the families that occur in it: ``debt_to_revenue``,
-        ``personnel_cost_share`` and ``transfer_share`` of public bodies, the others of businesses.
+        equity). Those that the columns of the frame suffice for, whatever its rows:
+        ``debt_to_revenue``, ``personnel_cost_share`` and ``transfer_share`` are of public bodies,
+        the others of businesses, and null elsewhere.
 
         Without *frame* one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
         (String), ``items`` (List of String: the columns that it is computed from, sum rows of
@@ -215,9 +215,6 @@ def ratios(
         )
     used = dict.fromkeys(part for name in computable for part in columns_of(name))
     assemble.check_types(schema, used, "frame")
-    if isinstance(frame, pl.DataFrame) and "family" in columns:
-        families = set(frame["family"].drop_nulls())
-        computable = [name for name in computable if family_of(name) in families] or computable
     values = [_where_defined(name, _value(name)).alias(name) for name in computable]
     excluded = [_where_defined(name, pl.when(is_excluded(name)).then(pl.lit(name)))
                 for name in computable if name != BELOW_CRISIS]  # fmt: skip
@@ -360,7 +357,7 @@ def differs_by_form(name: str) -> bool:
     """Return whether an item or a ratio holds something else on 687 than on the other forms."""
     # Bonds stand among the payables of 687, so that its debt lacks them; it has no deferred tax.
     apart = {*items.WITH_ACCRUALS_ON_687, "financial_debt", "income_tax"}
-    return not apart.isdisjoint(parts_of_value(name))
+    return name not in _PUBLIC and not apart.isdisjoint(parts_of_value(name))
 
 
 def families(name: str) -> dict[int, str]:

@@ -34,6 +34,7 @@ _IDENTITY: Final[tuple[str, ...]] = (
 )
 
 
+@arguments.checked_call
 def growth(
     panel: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],

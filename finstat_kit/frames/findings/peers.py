@@ -34,6 +34,7 @@ PEERS: Final = pl.Schema(
 )
 
 
+@arguments.checked_call
 def peers(
     figures: pl.DataFrame | pl.LazyFrame,
     unit: int,

@@ -111,6 +111,7 @@ def needed(by: Sequence[str]) -> set[str]:
     }
 
 
+@arguments.checked_call
 def summary(
     figures: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],

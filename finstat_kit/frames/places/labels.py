@@ -182,7 +182,7 @@ def holds_codes(dtype: pl.DataType) -> bool:
 
 
 def schema_of(frame: object, argument: str = "frame") -> pl.Schema:
-    """Return the schema of a polars frame; refuse anything else."""
+    """Return the schema of a frame; refuse anything else."""
     if isinstance(frame, pl.LazyFrame):
         return frame.collect_schema()
     if isinstance(frame, pl.DataFrame):

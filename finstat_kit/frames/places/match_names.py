@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import polars as pl
@@ -29,12 +30,15 @@ _LEVEL: Final = r"(?:samospravny )?kraj|reg(?:ion)?(?: of)?|okr(?:es)?|district(
 _TOWN: Final = r"obec|mesto|mestska cast|municipality of"  # "mesto" may be the end of a name
 _BARE: Final = re.compile(f"(?:(?:{_LEVEL}|{_TOWN}) )?(.+?)(?: (?:{_LEVEL}))?")
 _SHORT: Final = {"n": "nad", "p": "pod"}  # Žiar n. Hronom, Vranov n/Topľou
+_RIVER: Final = re.compile("( (?:nad|pod) [a-z])[a-z]+$")  # Nové Mesto n/V
+_PART: Final = re.compile(" (?:mestska cast|m ?c)(?= )")  # Bratislava, mestská časť Petržalka
+_LONG_NAME: Final = 10  # letters, of which two may be wrong
 
 
-def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
+def match(places: pl.DataFrame, names: object, level: str, argument: str = "names") -> pl.DataFrame:
     """Match names or codes with the places of a level; see `Register.match_places`."""
     arguments.one_of("level", level, LEVELS)
-    inputs = _texts(names)
+    inputs = _texts(arguments.polars_of(argument, names), argument)
     of_level = places.filter(pl.col("level") == level)
     name_of = dict(of_level.select("code", "name_sk").iter_rows())
     by_old_code = {old_code(code): code for code in name_of}
@@ -50,6 +54,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
     ):
         for key in _keys(name):
             by_name.setdefault(key, set()).add(code)
+            by_name.setdefault(_RIVER.sub(r"\1", key), set()).add(code)
             for space in re.finditer(" ", key):
                 by_start.setdefault(key[: space.start()], set()).add(code)
         for key in _keys(part):
@@ -69,7 +74,7 @@ def match(places: pl.DataFrame, names: object, level: str) -> pl.DataFrame:
         if len(sharing := sorted(next(codes, ()))) == 1:
             return "name", sharing
         begun = (by_start[key] for key in keys if key in by_start)
-        sharing = sharing or sorted(next(begun, ()))
+        sharing = sharing or sorted(next(begun, ())) or _near(keys, by_name | by_part)
         return "ambiguous" if sharing else "unknown", sharing
 
     given = pl.DataFrame({"text": inputs.drop_nulls().unique()}, schema={"text": pl.String})
@@ -102,20 +107,36 @@ def _keys(words: str) -> list[str]:
     """
     whole = " ".join(_SHORT.get(word, word) for word in words.split())
     bare = _BARE.fullmatch(whole)
-    return list(dict.fromkeys((whole, bare[1]))) if bare else []
+    return list(dict.fromkeys((whole, bare[1], _PART.sub("", whole)))) if bare else []
 
 
-def _texts(names: object) -> pl.Series:
+def _near(keys: Sequence[str], by_key: Mapping[str, set[str]]) -> list[str]:
+    """Return the places with a name that differs from a key by a letter, long ones by two."""
+    from rapidfuzz import process  # only where a name is misspelt
+    from rapidfuzz.distance import OSA
+
+    codes: dict[str, None] = {}
+    for key in keys:
+        wrong = 2 if len(key) >= _LONG_NAME else 1
+        near = process.extract(
+            key, list(by_key), scorer=OSA.distance, score_cutoff=wrong, limit=None
+        )
+        for name, _, _ in near:
+            codes |= dict.fromkeys(sorted(by_key[name]))
+    return list(codes)
+
+
+def _texts(names: object, argument: str) -> pl.Series:
     if isinstance(names, list | tuple):
         names = pl.Series(
-            [None if _is_missing(name) else arguments.text("names", str(name)) for name in names],
+            [None if _is_missing(name) else arguments.text(argument, str(name)) for name in names],
             dtype=pl.String,
         )
     if not isinstance(names, pl.Series):
-        raise arguments.not_polars("names", names, "a polars Series, or a list")
+        raise arguments.not_polars(argument, names, "a Series, or a list")
     dtype = names.dtype
     if not dtype.is_integer() and not holds_codes(dtype):
-        raise invalid("names", ..., f"is a Series of {dtype}", give="names or codes, as text")
+        raise invalid(argument, ..., f"is a Series of {dtype}", give="names or codes, as text")
     return names.cast(pl.String)
 
 

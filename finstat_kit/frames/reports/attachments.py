@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.arguments import Frame, not_polars
+from finstat_kit.arguments import Frame, checked_call, not_polars
 from finstat_kit.errors import invalid
 
 _FILES: Final = "prilohy"
@@ -29,6 +29,7 @@ _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
 _SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
 
 
+@checked_call
 def attachments(reports: Frame) -> Frame:
     """List the files of reports or annual reports. Sends no request; see `download`.
 

@@ -11,16 +11,19 @@ from finstat_kit.frames.text.slovak import folded_words
 
 MATCHED_BY: Final = pl.Enum(["id", "ico", "dic", "name"])  # by what a search matched a unit
 NAMES: Final = pl.Schema({"id": pl.Int64(), "words": pl.String()})
-_SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
+SHORT: Final = ("sro", "as", "vos", "ks", "jsa", "sp", "oz", "no", "nf", "ops")
 # Written with dots or blanks or without, each is one word.
-_ABBREVIATIONS: Final = {f" {' '.join(short)} ": f" {short} " for short in _SHORT}
-_FORMS: Final = ("", "spol sro ", *(f"{short} " for short in _SHORT))  # the end of a name
+_ABBREVIATIONS: Final = {f" {' '.join(short)} ": f" {short} " for short in SHORT}
+_FORMS: Final = ("", "spol sro ", *(f"{short} " for short in SHORT))  # the end of a name
 _WRITTEN_OUT: Final = {
     " spolocnost s rucenim obmedzenym ": " sro ", " akciova spolocnost ": " as ",
     " verejna obchodna spolocnost ": " vos ", " komanditna spolocnost ": " ks ",
     " jednoducha spolocnost na akcie ": " jsa ",
 }  # fmt: skip
-_FORM: Final = re.compile(rf"(?<= )(?:spol(?:ocnost)? )?(?:s r|{'|'.join(_SHORT)}) $")
+_FORM: Final = re.compile(rf"(?<= )(?:spol(?:ocnost)? )?(?:s r|{'|'.join(SHORT)}) $")
+_FORM_AT_END: Final = rf" (?:spol(?:ocnost)? )?(s r|{'|'.join(SHORT)}) $"
+# What the register adds to a name for a time.
+_STATE_AT_END: Final = " v (?:likvidacii|konkurze|restrukturalizacii) $"
 
 
 def prepared(records: pl.LazyFrame) -> pl.LazyFrame:
@@ -68,6 +71,30 @@ def matching(
     by = [-fit, ~name.str.ends_with(f"{legal_form} "), name, pl.col("id")]
     best = hits.lazy().sort(by).head(hits.height if limit is None else limit)
     return best.select("id").collect()["id"], hits.height
+
+
+def parted(texts: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the words of names without the legal form at the end, and that form, as one word.
+
+    >>> bare, form = parted(pl.lit("OROL Agro, spol. s r.o. v likvidácii"))
+    >>> pl.select(bare=bare, form=form).row(0)
+    ('orol agro', 'sro')
+    """
+    return parted_words(_joined(texts))
+
+
+def parted_words(words: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the parts of `parted` of names that are `prepared`."""
+    name = words.str.replace(_STATE_AT_END, " ")
+    for written, short in _WRITTEN_OUT.items():
+        name = name.str.replace(f"{written}$", short)
+    bare = name.str.replace(_FORM_AT_END, " ").str.strip_chars()
+    form = name.str.extract(_FORM_AT_END).str.replace("s r", "sro", literal=True).fill_null("")
+    is_bare = bare == ""
+    return (
+        pl.when(is_bare).then(name.str.strip_chars()).otherwise(bare),
+        pl.when(is_bare).then(pl.lit("")).otherwise(form),
+    )
 
 
 def _joined(texts: pl.Expr) -> pl.Expr:

@@ -181,7 +181,7 @@ def file_of(filings: Filings, id_: int) -> bytes | None:
 
 def printed(filings: Filings, id_: int) -> bytes | None:
     """Return the printed form of a report, None where it has no content."""
-    record = report(filings, id_)
+    record = _report(filings, id_)
     return pdf(id_) if record and record.get("obsah") else None
 
 

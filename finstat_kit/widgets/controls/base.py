@@ -178,7 +178,7 @@ def records(
     """Return records given by the user.
 
     Raises:
-        UsageError: Not a polars frame, or a column is missing or of another type.
+        UsageError: Not a frame, or a column is missing or of another type.
     """
     frame = arguments.collected("units", frame)
     present = [name for name in optional if name in frame.columns]

@@ -122,7 +122,7 @@ def test_consolidated_and_individual_never_mix() -> None:
     [
         ({}, "either units"),
         ({"units": UNITS, "ico": "12345678"}, "either units"),
-        ({"units": UNITS, "year": "2020"}, "year="),
+        ({"units": UNITS, "year": "20"}, "year="),
         ({"units": UNITS, "year": []}, "year"),
         ({"units": UNITS, "year": True}, "year="),
         ({"ico": "123"}, "ico="),

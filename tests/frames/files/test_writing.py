@@ -106,7 +106,7 @@ def test_xlsx_keeps_codes_as_text(tmp_path: Path, units: pl.DataFrame) -> None:
     assert changed.is_date
     assert str(changed.value)[:10] == "2026-06-30"
     assert len(rows) == 1 + units.height
-    assert book.sheetnames[1:] == ["source"]
+    assert book.sheetnames[1:] == ["source", "fields"]
     note = [(row[0].value, row[0].data_type) for row in book["source"].iter_rows()]
     assert note == [("Prameň: vymyslené údaje", "s"), ("=1+1", "s")]
 
@@ -131,7 +131,7 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
         (pl.DataFrame(), "x.xls", None, "ends in .csv, .xlsx"),
         (pl.DataFrame(), "x", None, "path='x'"),
         (pl.DataFrame(), "x.csv", "Prameň", "note: a csv file"),
-        ({"a": 1}, "x.csv", None, "frame is a dict"),
+        (["a"], "x.csv", None, "frame is a list"),
         (pl.DataFrame(), 5, None, "path=5 is not a path"),
         (pl.DataFrame(), "x.xlsx", 5, "note=5 is not a text"),
         (pl.DataFrame(), "x.xlsx", "\ud800", r"note='\\ud800' is not a text"),
@@ -311,9 +311,9 @@ def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
     with FaultServer([reply(b"", 400)]) as server, fk.Register(far(server.url)) as reg:
         assert reg.rate == 5
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
-            with pytest.raises(fk.UsageError, match="=10000: this needs 10,001 requests"):
+            with pytest.raises(fk.UsageError, match=r"^this needs 10,001 requests"):
                 reg.units.get(ids)
-        with pytest.raises(fk.UsageError, match="max_requests=10000: this "):
+        with pytest.raises(fk.UsageError, match=r"^this scan needs"):
             reg.units.scan().collect()
         assert (server.asked, reg.stats.requests) == ([], 0)
 

@@ -240,40 +240,13 @@ def test_ratios_are_of_their_family() -> None:
     assert fk.ratios(consolidated)["debt_to_revenue"].to_list() == [1.0, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("families", "of_business", "of_public"),
-    [
-        (["public", None], False, True),
-        (["business", "non_profit"], True, False),
-        (["business", "public"], True, True),
-        (["non_profit", "non_profit"], True, True),
-        ([None, None], True, True),
-    ],
-)
-def test_ratios_are_those_of_the_families_that_occur(
-    families: list[str | None], of_business: bool, of_public: bool
-) -> None:
-    """A frame of towns has no empty columns of businesses; one of neither family has all."""
-    columns = {name: [10.0, 10.0] for name in items.of_families(["business", "public"])}
-    money = pl.DataFrame(
-        {"year": [2020, 2020], **columns, "currency": ["EUR", "EUR"],
-         "family": pl.Series(families, dtype=pl.String), "template": [699, 690]},
-    )  # fmt: skip
-
-    computed = fk.ratios(money).columns
-
-    assert ("roa" in computed, "altman_z" in computed) == (of_business, of_business)
-    assert ("debt_to_revenue" in computed) == of_public
-    assert {"roa", "debt_to_revenue"} <= set(fk.ratios(money.lazy()).collect_schema())
-
-
 def test_no_loans_are_a_ratio_of_zero() -> None:
     """Where the form shows that they are none: its liabilities are filled."""
     row = {"year": 2020, "currency": None, "family": "public", "template": 690}
-    amounts = {"bank_loans_and_assistance": None, "liabilities": 5.0, "revenue_total": 100.0}
+    amounts = {"financial_debt": None, "liabilities": 5.0, "revenue_total": 100.0}
     money = pl.DataFrame(
         [row | amounts, row | amounts | {"liabilities": None}],
-        schema_overrides={"bank_loans_and_assistance": pl.Float64, "currency": pl.String},
+        schema_overrides={"financial_debt": pl.Float64, "currency": pl.String},
     )
 
     assert fk.ratios(money)["debt_to_revenue"].to_list() == [0.0, None]

@@ -145,7 +145,7 @@ def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
 def test_ratios_stand_where_the_items_stood() -> None:
     """Beside them where they are kept."""
     with fk.using(fk.sample()):
-        money = fk.financials([365], year=2015)
+        money = fk.financials([365], year=2015, family="business")
     figures = items.of_families(["business"])
     of_business = [name for name in ratios.NAMES if 699 in ratios.forms_of(name)]
 

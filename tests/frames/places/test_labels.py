@@ -221,8 +221,8 @@ Foreign.__name__ = "DataFrame"
         ),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": 5}, r"columns=5 is not a list; give .*'kraj'"),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": [["kraj"]]}, r"columns: \['kraj'\] is not kno"),
-        (Foreign(), {}, r"pandas DataFrame; give pl.from_pandas\(frame\)"),
-        ({"kraj": ["1"]}, {}, "dict; give a polars DataFrame"),
+        (Foreign(), {}, "pandas DataFrame; give a frame: of polars, pandas or Arrow, a list of"),
+        ([["kraj"]], {}, "frame is a list; give a frame: of polars, pandas or Arrow, a list of"),
     ],
 )
 def test_frames_that_cannot_be_labelled_are_refused(

@@ -30,7 +30,7 @@ PLACES = REG.locations()
         (" ziar  n. hronom ", "district", "SK032D", "name"),
         ("Žiar n/Hronom", "district", "SK032D", "name"),
         ("613", "district", "SK032D", "old code"),
-        ("Bratislava 1", "district", None, "unknown"),
+        ("Bratislava 1", "district", None, "ambiguous"),
         ("Bratislava I", "district", "SK0101", "name"),
         ("Petržalka", "municipality", "SK0105529460", "name"),
         ("Bratislava-Petržalka", "municipality", "SK0105529460", "name"),

@@ -1,12 +1,22 @@
-"""The table of what the columns of records hold."""
+"""The codebook: what the columns of records and of results mean."""
 
 from __future__ import annotations
 
+import io
+import warnings
+from pathlib import Path
+from typing import Final
+
+import openpyxl
 import polars as pl
 import pytest
 
 import finstat_kit as fk
+from finstat_kit.frames.reports.cells import REASONS
 from finstat_kit.protocol.records import KINDS, UNITS
+
+SAMPLE: Final = fk.sample(300)
+MEANINGS: Final = ("meaning_sk", "meaning_en")
 
 
 def test_every_column_of_a_record_is_explained() -> None:
@@ -16,7 +26,7 @@ def test_every_column_of_a_record_is_explained() -> None:
     with fk.using(fk.sample(3)):
         assert table["field"].to_list() == fk.units.find("s").columns
     assert table["dtype"].to_list() == [*map(str, UNITS.dtypes()), "Enum"]
-    assert table.select("meaning_sk", "meaning_en").null_count().sum_horizontal().item() == 0
+    assert table.select(MEANINGS).null_count().sum_horizontal().item() == 0
     coded = dict(table.drop_nulls("codelist").select("codelist", "field").iter_rows())
     assert coded == dict(fk.sample(1).codelists().select("name", "field").iter_rows())
 
@@ -30,7 +40,7 @@ def test_every_column_of_every_record_is_explained(collection: str) -> None:
     outer = table.filter(~pl.col("field").str.contains(".", literal=True))
     columns = outer["field"].to_list()
     assert [name for name in columns if name != "matched_by"] == schema.names()
-    assert table.select("meaning_sk", "meaning_en").null_count().sum_horizontal().item() == 0
+    assert table.select(MEANINGS).null_count().sum_horizontal().item() == 0
     assert table["field"].is_unique().all()
 
 
@@ -50,7 +60,191 @@ def test_fields_within_a_title_page() -> None:
     assert table.filter(field="titulnaStrana.skNace")["codelist"].item() == "activities"
 
 
-def test_another_collection() -> None:
-    """What is not known is an error that names what is."""
-    with pytest.raises(fk.UsageError, match=r"collection='templates'.*annual_reports"):
-        fk.fields("templates")
+def results(folder: Path) -> dict[str, pl.DataFrame]:
+    """Return what the functions of the package return."""
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=60))
+    reports = SAMPLE.reports.get(SAMPLE.reports.ids(limit=10))
+    money = SAMPLE.financials(units, [2014, 2015])
+    cells = SAMPLE.cells(reports, labels=True)
+    panel, flows = SAMPLE.panel(money)
+    unit = int(money.filter(pl.col("reason").is_null())["unit_id"][0])
+    history = SAMPLE.statement_history(unit)
+    mirror = fk.Mirror(folder / "ruz", contents=True, register=fk.sample(20))
+    all_codes = [*SAMPLE.codelists()["field"]]
+    return {
+        "units": units, "reports": reports, "find": SAMPLE.units.find(["vzor"]),
+        "financials": money, "filings": SAMPLE.filings(units, 2015), "cells": cells,
+        "items": SAMPLE.items(cells.drop("label_sk", "label_en")), "list of items": SAMPLE.items(),
+        "ratios": fk.ratios(money), "list of ratios": fk.ratios(), "panel": panel, "flows": flows,
+        "growth": fk.growth(panel, ["sales", "roa"]),
+        "summary": fk.summary(money, "sales", by=["kraj", "section"]),
+        "peers": fk.peers(money, unit, "total_assets"), "history": history.frame,
+        "its filings": history.filings, "check_reports": SAMPLE.check_reports(reports),
+        "count_by": SAMPLE.count_by(units), "changes": SAMPLE.count_by(units, last_change="month"),
+        "compare": SAMPLE.compare(units, units), "estimate": SAMPLE.estimate("kraj", n=20),
+        "match_places": SAMPLE.match_places(["Nitra"], level="district"),
+        "match_units": SAMPLE.match_units({"n": ["x"]}, name="n"),
+        "locations": SAMPLE.locations(), "codelists": SAMPLE.codelists(), "list": SAMPLE.regions(),
+        "labels": SAMPLE.resolve_labels(units, columns=all_codes),
+        "label": SAMPLE.resolve_labels(units.rename({"kraj": "home"}), columns={"home": "regions"})
+        .select("home_label"),
+        "unresolved": SAMPLE.unresolved_codes(units), "templates": SAMPLE.templates(),
+        "template": SAMPLE.template(699), "columns": SAMPLE.template(699, part="columns"),
+        "attachments": fk.attachments(reports), "plan": SAMPLE.financials(units, dry_run=True),
+        "download": SAMPLE.download(fk.attachments(reports).head(0), folder / "files"),
+        "doctor": fk.doctor(register=SAMPLE), "fields": fk.fields(), "cases": SAMPLE.cases(1),
+        "sync": mirror.sync(), "snapshot": mirror.snapshot().collect(),
+        "holdings": mirror.holdings(), "verify": mirror.verify(),
+    }  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
+def test_every_column_of_every_result_is_explained(tmp_path: Path) -> None:
+    """In both languages, in the order of the frame, with its type."""
+    for name, frame in results(tmp_path).items():
+        table = fk.fields(frame)
+        unknown = table.filter(pl.any_horizontal(pl.col(MEANINGS).is_null()))["field"].to_list()
+        outer = table.filter(~pl.col("field").str.contains(".", literal=True))
+
+        assert (name, unknown) == (name, [])
+        assert (name, outer["field"].to_list()) == (name, frame.columns)
+        assert table.columns == fk.fields("units").columns
+
+
+def test_a_result_by_its_name_has_the_columns_that_it_has() -> None:
+    """Without a call of the function."""
+    money = SAMPLE.financials([], 2015)
+
+    assert fk.fields("financials").equals(fk.fields(money))
+    assert fk.fields("ratios").equals(fk.fields(fk.ratios(money)))
+    assert fk.fields("filings").equals(fk.fields(SAMPLE.filings([], 2015)))
+
+
+def test_an_item_has_its_forms_and_rows_and_a_ratio_its_formula() -> None:
+    """The tables by their numbers as of cells, the rows as they are printed."""
+    table = fk.fields("financials")
+    ratios = fk.fields("ratios")
+    sales = dict(part.split(" table ") for part in _of(table, "sales", "read_from").split("; "))
+
+    assert (sales["699"], sales["687"], sales["22"]) == ("2: +3 +4 +5", "2: +2 +3", "0: +1 +5")
+    assert _of(ratios, "roa", "read_from") == "net_profit / total_assets"
+    assert [_of(table, name, "unit") for name in ("sales", "months", "template")] == [
+        "EUR", "months", None,
+    ]  # fmt: skip
+    assert [_of(ratios, name, "unit") for name in ("roa", "current_ratio", "ebitda")] == [
+        "share, 0 to 1", "ratio", "EUR",
+    ]  # fmt: skip
+
+
+def test_what_the_values_mean_stands_beside_them() -> None:
+    """Of each reason, and of every other Enum."""
+    table = fk.fields("financials")
+    for lang in ("sk", "en"):
+        reasons = _of(table, "reason", f"values_{lang}").split("; ")
+        assert [text.partition(": ")[0] for text in reasons] == list(REASONS)
+        enums = table.filter(dtype="Enum")
+        assert enums[f"values_{lang}"].null_count() == 0
+    assert "gap: without figures, which follow later" in _of(
+        fk.fields("panel"), "status", "values_en"
+    )
+
+
+def _of(table: pl.DataFrame, field: str, column: str) -> str:
+    return str(value) if (value := table.filter(field=field)[column].item()) is not None else value  # type: ignore[return-value]
+
+
+def test_the_same_name_means_what_the_frame_is() -> None:
+    """The kind of a count is no kind of statement; a column of one's own has no meaning."""
+    counts = SAMPLE.count_by(SAMPLE.units.get(SAMPLE.units.ids(limit=3)))
+
+    assert "unknown code" in _of(fk.fields(counts), "kind", "meaning_en")
+    assert "ordinary" in _of(fk.fields("financials"), "kind", "meaning_en")
+    assert _of(fk.fields(counts.with_columns(mine=1)), "mine", "meaning_en") is None
+
+
+def test_the_codebook_goes_through_xlsx_and_parquet(tmp_path: Path) -> None:
+    """On a third sheet and in the metadata, with the citation; also by the names read back."""
+    money = SAMPLE.financials(SAMPLE.units.ids(limit=20), [2014, 2015])
+    book, note = fk.fields(money), SAMPLE.cite()
+    xlsx = fk.write(money, tmp_path / "money.xlsx", note=note)
+    parquet = fk.write(money, tmp_path / "money.parquet", note=note)
+
+    sheets = openpyxl.load_workbook(xlsx)
+    rows = [tuple(cell.value for cell in row) for row in sheets["fields"].iter_rows()]
+    assert sheets.sheetnames == ["Sheet1", "source", "fields"]
+    assert rows == [tuple(book.columns), *book.rows()]
+    assert sheets["source"]["A1"].value == note
+    metadata = pl.read_parquet_metadata(parquet)
+    read = pl.read_json(io.StringIO(metadata["finstat_kit.fields"]), schema=book.schema)
+    assert read.equals(book)
+    assert metadata["finstat_kit.source"] == note
+    assert fk.fields(pl.read_parquet(parquet)).equals(book)
+
+
+def test_columns_of_figures_without_a_value_are_hidden(tmp_path: Path) -> None:
+    """They are there, for the next file to have the same ones; those of one's own stay in sight."""
+    money = SAMPLE.financials(SAMPLE.units.ids(limit=20), [2014, 2015])
+    money = money.with_columns(comment=pl.lit(None, pl.String))
+    sheet = openpyxl.load_workbook(fk.write(money, tmp_path / "money.xlsx")).worksheets[0]
+    header = [cell.value for cell in sheet[1]]
+    hidden = set()
+    for dimension in sheet.column_dimensions.values():
+        if dimension.hidden:
+            hidden.update(header[dimension.min - 1 : dimension.max])
+
+    assert header == money.columns
+    empty = {name for name in money.columns if money[name].null_count() == money.height}
+    assert hidden == empty - {"comment"}
+    assert {"fund", "public_settlement_payable"} <= hidden
+
+
+def test_a_frame_of_ones_own_has_no_codebook(tmp_path: Path) -> None:
+    """Where no column is one of this package."""
+    path = fk.write(pl.DataFrame({"mine": [1]}), tmp_path / "mine.xlsx")
+    parquet = fk.write(pl.DataFrame({"mine": [1]}), tmp_path / "mine.parquet")
+
+    assert openpyxl.load_workbook(path).sheetnames == ["Sheet1"]
+    assert "finstat_kit.fields" not in pl.read_parquet_metadata(parquet)
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("dlhodobe uvery", ["bank_loans_non_current"]),
+        ("Total ASSETS", ["total_assets"]),
+        ("interest", ["interest_expense"]),
+        ("nákladové úroky", ["interest_expense"]),
+        ("unicorns", []),
+    ],
+)
+def test_items_are_searched_in_both_languages(text: str, items: list[str]) -> None:
+    """Words or their beginnings, in any order, without accents and case; without a register."""
+    assert fk.items(text)["item"].to_list() == items
+    assert fk.items(text).schema == fk.items().schema
+
+
+def test_a_search_without_words_is_refused() -> None:
+    """It would list all items."""
+    with pytest.raises(fk.UsageError, match="give words of a name, or cells"):
+        fk.items("…")
+
+
+def test_a_citation_is_an_entry_of_bibtex() -> None:
+    """With the citation as its note, and signs escaped that TeX would read."""
+    entry = SAMPLE.cite(style="bibtex", lang="en")
+
+    assert entry.splitlines()[0] == "@misc{finstat_kit2026,"
+    assert "  year = {2026}," in entry
+    assert SAMPLE.cite(lang="en").replace("_", r"\_") in entry
+    with warnings.catch_warnings(), fk.Register("https://ruz.example/cruz-public") as register:
+        assert "  url = {https://ruz.example/cruz-public}," in register.cite(style="bibtex")
+    with pytest.raises(fk.UsageError, match="style='APA' is not known"):
+        SAMPLE.cite(style="APA")  # type: ignore[arg-type]
+
+
+def test_what_is_no_result_names_those_that_are() -> None:
+    """With the names that are near."""
+    with pytest.raises(
+        fk.UsageError, match=r"collection='filing' is not known; did you mean 'fili"
+    ):
+        fk.fields("filing")

@@ -1,0 +1,172 @@
+"""A list of the user's own matched with units, and the unit of a municipality itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Final, Literal, get_args
+
+import polars as pl
+
+from finstat_kit import arguments
+from finstat_kit.arguments import AnyFrame
+from finstat_kit.client.collections import walk
+from finstat_kit.client.collections.collection import Units
+from finstat_kit.client.collections.records import refuse_long_work
+from finstat_kit.client.methods import reference
+from finstat_kit.client.methods.financials import plan_of
+from finstat_kit.client.session import Session
+from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid, warn
+from finstat_kit.frames.places import match_names
+from finstat_kit.frames.units import match_units as matching
+from finstat_kit.progress import bar
+from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.requests import next_query
+from finstat_kit.transport.threads import in_order
+
+SelfGovernment = Literal["municipality", "region"]
+# The field of a record with the code of the seat, and the legal form of the unit itself.
+_ITSELF: Final = {"municipality": ("sidlo", "801"), "region": ("kraj", "803")}
+
+
+def match_units(
+    session: Session,
+    units: Units,
+    frame: AnyFrame,
+    *,
+    ico: str | None,
+    name: str | None,
+    place: str | None,
+    dry_run: bool,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Match the rows of a frame with units; see `Register.match_units`."""
+    rows = matching.columns(arguments.collected("frame", frame), ico=ico, name=name, place=place)
+    # Those of a mirror are read at the first search.
+    names = None if name is None else units._names()
+    if names is None and ico is None:
+        raise UsageError(
+            "the register has no search for names",
+            cure=Either("give ico=, or match in a mirror: fk.use('mirror:FOLDER')"),
+        )
+    matcher = matching.Matcher(rows, names)
+    numbers = matcher.numbers()
+    # A list for each number, and as a rule one record.
+    expected = 0 if session.copy is not None else 2 * len(numbers)
+    if dry_run:
+        return plan_of(session, {"units": (expected, None)})
+    refuse_long_work(expected, session, max_requests)
+    _warn_of_names(session, matcher.without_number(), has_names=names is not None)
+    numbered = units_with_numbers(session, numbers, progress)
+    named = matcher.by_name()
+    near = matcher.near(named)
+    of_names = [id_ for ids in (*named.values(), *near.values()) for id_ in ids]
+    ids = pl.Series("id", [*numbered["id"], *of_names], dtype=pl.Int64)
+    records = units.get(ids.unique(maintain_order=True), errors="keep", progress=progress)
+    return matcher.matches(numbered, named, near, records.select(matching.RECORD))
+
+
+def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
+    """Warn where rows have a name alone, and names are not searched, or not those of all units."""
+    if number == 0:
+        return
+    if not has_names:
+        warn(
+            f"{number:,} rows have no number, and the register has no search for names: match them "
+            "in a mirror"
+        )
+        return
+    part = None if session.copy is None else session.copy.part()
+    if part is not None and (part.extract or part.since is not None):
+        warn(
+            f"{number:,} rows have no number, and this mirror is a part of the register: a name "
+            "may be another unit's too"
+        )
+
+
+def units_with_numbers(
+    session: Session, numbers: Sequence[tuple[str, str]], progress: bool | None
+) -> pl.DataFrame:
+    """Return the units with some IČO or DIČ, of a register by one request for each.
+
+    Args:
+        session: Of the register.
+        numbers: Kinds and digits, each once.
+        progress: Whether a bar is shown.
+    """
+    if session.copy is not None and (records := session.copy.all_records("units")) is not None:
+        parts = [
+            records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
+            .select(pl.lit(kind).alias("kind"), number=kind, id="id")
+            .collect()
+            .sort("id")
+            for kind in ("ico", "dic")
+        ]
+        return pl.concat(parts).cast(matching.NUMBERS)
+
+    def fetch(number: tuple[str, str], stop: threading.Event) -> list[int]:
+        kind, digits = number
+        query = walk.query_of(session, "units", filters={wire.FILTERS[kind]: digits})
+        ids: list[int] = []
+        while True:
+            page = session.cached_for_the_day(requests.page(query, len(ids)), stop)
+            ids += page.ids.to_list()
+            following = next_query(query, page)
+            if following is None:
+                return ids
+            query = following
+
+    rows: list[tuple[str, str, int]] = []
+
+    def text() -> str:
+        return f"interrupted while {len(numbers):,} numbers were looked up"
+
+    with (
+        holding(lambda: None, text, going_on=session.going_on()),
+        bar("numbers", len(numbers), remote=session.watched, progress=progress) as advance,
+    ):
+        for (kind, digits), ids in in_order(numbers, fetch, session.connections):
+            rows += [(kind, digits, id_) for id_ in ids]
+            advance(1)
+    return pl.DataFrame(rows, schema=matching.NUMBERS, orient="row")
+
+
+def of_place(
+    session: Session,
+    units: Units,
+    places: object,
+    level: SelfGovernment,
+    *,
+    max_requests: int | None,
+    progress: bool | None,
+) -> pl.DataFrame:
+    """Return the records of municipalities or regions themselves; see `Units.of_place`."""
+    arguments.one_of("level", level, get_args(SelfGovernment))
+    given = [places] if isinstance(places, str) else places
+    matches = match_names.match(reference.locations(session), given, level, "places")
+    for name, how, candidates in matches.select("given", "how", "candidates").iter_rows():
+        if how in ("ambiguous", "unknown", "missing"):
+            fault = ": no such place is known" if how != "ambiguous" else ": several may be meant"
+            codes = f"give the code of one: {candidates}" if candidates else "see fk.locations()"
+            raise invalid("places", name, fault, cure=codes)
+    field, legal_form = _ITSELF[level]
+    wanted = matches.select(code="code").unique(maintain_order=True)
+    if session.copy is not None and (copied := session.copy.all_records("units")) is not None:
+        records = copied.filter(pl.col("pravnaForma") == legal_form).collect()
+    else:
+        ids = units.ids(legal_form_code=legal_form, progress=False)
+        records = units.get(ids, errors="keep", max_requests=max_requests, progress=progress)
+    own = wanted.join(
+        records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
+    )
+    each = wanted.join(own.group_by("code").len(), on="code", how="left").fill_null(0)
+    for code, number in each.filter(pl.col("len") != 1).iter_rows():
+        ids_text = ", ".join(map(str, own.filter(pl.col("code") == code)["id"]))
+        raise NotFound(
+            f"{code} has no unit of the legal form {legal_form}"
+            if number == 0
+            else f"{code} has {number} units of the legal form {legal_form}: {ids_text}",
+            cure="take the one that is meant by its id" if number else "",
+        )
+    return own.select(records.columns)

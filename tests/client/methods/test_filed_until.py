@@ -1,0 +1,103 @@
+"""As known on a day: what had been filed by then, without the corrections that came later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from tests.support.remote_sample import Behind
+
+FIRST, SECOND = "2024-06-30", "2024-09-30"
+
+
+def sample() -> tuple[Sample, int, list[int]]:
+    """Return a sample with a unit whose statement of 2023 was corrected once, and its ids."""
+    register = fk.sample(30)
+    without = register.filings(register.units.find("vzor"), 2023)
+    unit = int(without.filter(reason="no_filing_for_year")["unit_id"][0])
+    filed = register.file([unit], year=2023, on=FIRST)
+    corrected = register.correct(filed, on=SECOND)
+    return register, unit, [*filed["id"], *corrected["id"]]
+
+
+@pytest.fixture(params=["sample", "network", "mirror"])
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[fk.Register]:
+    """Give the sample, a register behind an address, or a mirror."""
+    register, _, _ = sample()
+    if request.param == "mirror":
+        mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+        mirror.sync()
+        yield mirror
+    else:
+        yield register if request.param == "sample" else Behind(register).register()
+
+
+def test_a_later_correction_is_left_out(source: fk.Register) -> None:
+    """From its day on it counts."""
+    _, unit, (first, second) = sample()
+    for day, taken, supersedes in (
+        (None, second, 1), (SECOND, second, 1), ("2024-09-29", first, 0), (FIRST, first, 0),
+        (date(2024, 6, 30), first, 0),
+    ):  # fmt: skip
+        money = source.financials([unit], 2023, filed_until=day)
+        filings = source.filings([unit], 2023, filed_until=day)
+
+        assert money.select("statement_id", "supersedes").rows() == [(taken, supersedes)]
+        assert filings.filter("counts")["statement_id"].to_list() == [taken]
+        assert filings["superseded_by"].drop_nulls().len() == supersedes
+
+
+def test_before_its_day_there_is_no_filing(source: fk.Register) -> None:
+    """The row has the reason, as in a year without one."""
+    _, unit, _ = sample()
+
+    money = source.financials([unit], 2023, filed_until="2024-06-29")
+    filings = source.filings([unit], 2023, filed_until="2024-06-29")
+
+    assert money["reason"].to_list() == filings["reason"].to_list() == ["no_filing_for_year"]
+    assert source.filings([unit], filed_until="1999-01-01")["reason"].to_list() == ["no_filing"]
+
+
+def test_a_filing_without_a_day_counts_as_filed_when_its_period_ends(source: fk.Register) -> None:
+    """Its day stays null."""
+    units = source.units.ids()
+    filings = source.filings(units)
+    undated = filings.filter(
+        pl.col("filed").is_null(), pl.col("reason").is_null(), pl.col("period_to").is_not_null()
+    )
+    last = undated.sort("period_to").row(undated.height // 2, named=True)
+    day = last["period_to"]
+
+    known = source.filings(units, filed_until=day)
+    expected = filings.filter(
+        pl.coalesce("filed", "period_to") <= day, pl.col("statement_id").is_not_null()
+    )
+
+    assert last["statement_id"] in known["statement_id"]
+    assert known.filter(statement_id=last["statement_id"])["filed"].to_list() == [None]
+    dated = known.drop_nulls("period_to")
+    assert set(dated["statement_id"]) == set(expected.drop_nulls("period_to")["statement_id"])
+    assert 0 < dated.height < filings.height
+
+
+def test_a_mirror_answers_for_all_units_as_for_some(tmp_path: Path) -> None:
+    """Its lazy frame, too."""
+    register, unit, _ = sample()
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    some = mirror.financials(mirror.units.ids(), 2023, filed_until=FIRST)
+
+    assert mirror.financials(year=2023, filed_until=FIRST).collect().equals(some)
+    assert some.filter(unit_id=unit)["supersedes"].to_list() == [0]
+
+
+def test_what_is_no_day_is_refused() -> None:
+    """Before any request."""
+    with pytest.raises(fk.UsageError, match=r"filed_until='30\.6\.2024' is not a valid date"):
+        fk.sample(1).financials([1], filed_until="30.6.2024")

@@ -1,0 +1,342 @@
+"""A list of one's own matched with units: by which rule, and nothing doubtful is chosen."""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import finstat_kit as fk
+from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterWarning
+from finstat_kit.protocol.wire import Reply
+from tests.support.remote_sample import Behind
+
+SAMPLE: Final = fk.sample()
+UNITS: Final = SAMPLE.units.get(SAMPLE.units.ids(), errors="keep").with_columns(
+    bare=pl.col("nazovUJ").str.replace(", (s. r. o.|a. s.)$", "")
+)
+ALONE: Final = UNITS.filter(
+    pl.col("ico").is_unique(), pl.col("bare").is_unique(), pl.col("ico").str.len_chars() == 8,
+    pl.col("mesto").is_not_null(), pl.col("dic").is_not_null(),
+)  # fmt: skip
+
+
+def plain(text: str) -> str:
+    apart = unicodedata.normalize("NFD", text)
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def without_a_letter(name: str, lot: random.Random) -> str:
+    places = [place for place, letter in enumerate(name[:10]) if letter.isalpha()]
+    place = lot.choice(places)
+    return name[:place] + name[place + 1 :]
+
+
+def other_digit(ico: str, lot: random.Random) -> str:
+    place = lot.randrange(8)
+    return ico[:place] + str((int(ico[place]) + lot.randrange(1, 10)) % 10) + ico[place + 1 :]
+
+
+def list_of_200() -> pl.DataFrame:
+    """Return a list as analysts have them: what was meant, and by which rule it is to be matched.
+
+    The numbers are objects of several types, as pandas reads them of a sheet.
+    """
+    lot = random.Random(51)
+    with_zeros = ALONE.filter(pl.col("ico").str.starts_with("00"), pl.col("ico") > "00010000")
+    companies = ALONE.filter(pl.col("nazovUJ").str.ends_with("s. r. o."))
+    twins = UNITS.filter(
+        pl.struct("nazovUJ", "mesto").is_unique(), pl.col("nazovUJ").is_duplicated(),
+        pl.col("mesto").is_not_null(), pl.col("ico").is_unique(),
+    )  # fmt: skip
+    sharing = UNITS.filter(pl.col("ico").is_duplicated(), pl.col("ico").str.strip_chars("0") != "")
+    pools = {
+        "ico": (20, ALONE), "spaces": (10, ALONE), "zeros": (25, with_zeros), "float": (20, ALONE),
+        "dic": (10, ALONE), "SK": (5, ALONE), "plain name": (20, ALONE), "form": (20, companies),
+        "no form": (10, companies), "place": (15, twins), "number and name": (10, ALONE),
+        "shared": (10, sharing), "typo in name": (10, ALONE), "wrong number": (10, ALONE),
+        "no place": (5, twins),
+    }  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    for kind, (number, pool) in pools.items():
+        for unit in pool.sample(number, seed=lot.randrange(1_000)).iter_rows(named=True):
+            ico, name = unit["ico"], unit["nazovUJ"]
+            row: dict[str, Any] = {"ico": None, "name": None, "place": None}
+            row |= {
+                "ico": {"ico": ico},
+                "spaces": {"ico": f" {ico[:2]} {ico[2:5]}\u00a0{ico[5:]} "},
+                "zeros": {"ico": int(ico)},
+                "float": {"ico": float(ico)},
+                "dic": {"ico": unit["dic"]},
+                "SK": {"ico": f"SK{unit['dic']}"},
+                "plain name": {"name": plain(name).upper()},
+                "form": {"name": name.replace(", s. r. o.", lot.choice(
+                    [" s.r.o.", " spol. s r. o.", ", SPOL. S R.O.", " sro",
+                     " spoločnosť s ručením obmedzeným"]))},
+                "no form": {"name": name.replace(", s. r. o.", "")},
+                "place": {"name": name, "place": plain(unit["mesto"]).lower()},
+                "number and name": {"ico": int(ico), "name": plain(name)},
+                "shared": {"ico": ico},
+                "typo in name": {"name": without_a_letter(name, lot)},
+                "wrong number": {"ico": other_digit(ico, lot), "name": name},
+                "no place": {"name": name},
+            }[kind]  # fmt: skip
+            rows.append({**row, "kind": kind, "meant": unit["id"]})
+    lot.shuffle(rows)
+    return pl.DataFrame(
+        {
+            "IČO": pl.Series([row["ico"] for row in rows], dtype=pl.Object),
+            **{name: [row[name] for row in rows] for name in ("name", "place", "kind", "meant")},
+        }
+    )
+
+
+LIST: Final = list_of_200()
+CERTAIN: Final = {
+    "ico": {"ico"}, "spaces": {"ico"}, "zeros": {"ico_padded"}, "float": {"ico", "ico_padded"},
+    "dic": {"dic"}, "SK": {"dic"}, "plain name": {"name"}, "form": {"name"}, "no form": {"name"},
+    "place": {"name_and_place"}, "number and name": {"ico", "ico_padded"},
+}  # fmt: skip
+
+
+def as_pandas() -> pd.DataFrame:
+    return pd.DataFrame({name: LIST[name].to_list() for name in LIST.columns})
+
+
+@pytest.fixture(scope="module")
+def matches() -> pl.DataFrame:
+    return SAMPLE.match_units(as_pandas(), ico="IČO", name="name", place="place")
+
+
+def test_of_a_list_of_200_none_is_wrong(matches: pl.DataFrame) -> None:
+    """Whatever is chosen is what was meant."""
+    assert matches.height == LIST.height == 200
+    chosen = matches.with_columns(LIST["meant", "kind"]).drop_nulls("unit_id")
+
+    assert chosen.filter(pl.col("unit_id") != pl.col("meant")).rows() == []
+    assert chosen.height == 165
+
+
+def test_each_row_of_the_list_is_matched_by_its_rule(matches: pl.DataFrame) -> None:
+    """And what is doubtful by none: there the unit that was meant is a candidate."""
+    rows = matches.with_columns(LIST["meant", "kind"])
+    rules: dict[str, Counter[str | None]] = {}
+    for kind, how in rows.select("kind", "matched_by").iter_rows():
+        rules.setdefault(kind, Counter())[how] += 1
+
+    assert {kind: set(hows) for kind, hows in rules.items()} == CERTAIN | {
+        kind: {"ambiguous"} for kind in ("shared", "typo in name", "wrong number", "no place")
+    }
+    for meant, candidates in (
+        rows.filter(matched_by="ambiguous").select("meant", "candidates").rows()
+    ):
+        assert meant in [candidate["unit_id"] for candidate in candidates]
+    assert rows.drop_nulls("unit_id")["candidates"].list.len().max() == 0
+
+
+def test_a_match_has_what_the_register_has_of_the_unit(matches: pl.DataFrame) -> None:
+    """Its IČO and its name as they are written there, and whether it is dissolved."""
+    own = UNITS.select("id", "ico", "nazovUJ", gone=pl.col("datumZrusenia").is_not_null())
+    rows = matches.drop_nulls("unit_id").join(own, left_on="unit_id", right_on="id", suffix="_own")
+
+    assert rows["ico"].equals(rows["ico_own"])
+    assert rows["name"].equals(rows["nazovUJ"])
+    assert (rows["state"] == "dissolved").fill_null(value=False).equals(rows["gone"])
+    assert 0 < rows["gone"].sum() < rows.height
+    assert rows["score"].min() == 1.0
+
+
+def test_a_mirror_matches_as_the_register_does(matches: pl.DataFrame, tmp_path: Path) -> None:
+    """Without a request, and the same."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
+    mirror.sync()
+
+    assert_frame_equal(
+        mirror.match_units(as_pandas(), ico="IČO", name="name", place="place"), matches
+    )
+    assert mirror.match_units(as_pandas(), ico="IČO", dry_run=True)["requests"].to_list() == [0]
+
+
+def sample() -> Sample:
+    register = fk.sample(0)
+    for number, (name, place) in enumerate(
+        [
+            ("Orol, s. r. o.", "Nitra"), ("Orol, a.s.", "Trnava"), ("Sokol a syn", "Nitra"),
+            ("Sokol a syn", "Bratislava - Ružinov"), ("Sokol a syn", "Bratislava-Petržalka"),
+            ("Veľká kniha, spol. s r.o. v likvidácii", None), ("Javor", "Zvolen"),
+        ]
+    ):  # fmt: skip
+        register.publish(
+            nazovUJ=name, ico=f"1000000{number}", mesto=place, dic=f"202000000{number}"
+        )
+    return register
+
+
+REGISTER: Final = sample()
+IDS: Final = REGISTER.units.ids()["id"].to_list()
+
+
+def match(**row: object) -> tuple[int | None, str | None, list[int]]:
+    """Return which unit of the small sample a row is matched with, how, and its candidates."""
+    names = {name: name for name in row}
+    found = REGISTER.match_units([row], **names).row(0, named=True)  # type: ignore[arg-type]
+    place = None if found["unit_id"] is None else IDS.index(found["unit_id"])
+    return place, found["matched_by"], [IDS.index(c["unit_id"]) for c in found["candidates"]]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        # A legal form that is given is that of the unit; without one all may be meant.
+        ({"name": "OROL spol. s r. o."}, (0, "name", [])),
+        ({"name": "Orol akciová spoločnosť"}, (1, "name", [])),
+        ({"name": "Orol"}, (None, "ambiguous", [0, 1])),
+        ({"name": "Orol, v.o.s."}, (None, "ambiguous", [0, 1])),
+        ({"name": "Orol", "place": "Trnava"}, (1, "name_and_place", [])),
+        ({"name": "Javor, s.r.o."}, (None, "ambiguous", [6])),
+        # What the register adds to a name for a time.
+        ({"name": "Velka kniha s.r.o."}, (5, "name", [])),
+        # Places: one that is not that of the unit is a doubt, a city is that of its parts.
+        ({"name": "Javor", "place": "Zvolen"}, (6, "name_and_place", [])),
+        ({"name": "Javor", "place": "Nitra"}, (None, "ambiguous", [6])),
+        ({"name": "Sokol a syn", "place": "mesto Nitra"}, (2, "name_and_place", [])),
+        ({"name": "Sokol a syn", "place": "Bratislava"}, (None, "ambiguous", [2, 3, 4])),
+        ({"name": "Sokol a syn", "place": "Bratislava-mestská časť Petržalka"},
+         (4, "name_and_place", [])),
+        ({"ico": "10000006", "place": "Zvolen"}, (6, "ico", [])),
+        ({"ico": "10000006", "place": "Nitra"}, (None, "ambiguous", [6])),
+        # A name and a number: both are of the unit, or nothing is chosen.
+        ({"ico": "10000006", "name": "Javorr"}, (6, "ico", [])),
+        ({"ico": "10000006", "name": "Javor", "place": "Nitra"}, (6, "ico", [])),
+        ({"ico": "10000000", "name": "Orol a. s."}, (0, "ico", [])),
+        ({"ico": "10000006", "name": "Orol, s. r. o."}, (None, "ambiguous", [0, 1, 6])),
+        ({"ico": "10000009", "name": "Javor"}, (None, "ambiguous", [6])),
+        ({"ico": "10000009"}, (None, None, [])),
+        # What is no number is none: the name decides.
+        ({"ico": "neuvedené", "name": "Javor"}, (6, "name", [])),
+        ({"ico": "00000000", "name": "Javor"}, (6, "name", [])),
+        ({"ico": "IČO: 10000006"}, (6, "ico", [])),
+        ({"ico": "SK2020000006"}, (6, "dic", [])),
+        ({"ico": "1234"}, (None, None, [])),
+        ({"ico": None, "name": None}, (None, None, [])),
+        ({"name": "s. r. o."}, (None, None, [])),
+        # Near names, and those with the same words, are candidates alone.
+        ({"name": "Javro"}, (None, "ambiguous", [6])),
+        ({"name": "kniha velka"}, (None, "ambiguous", [5])),
+        ({"name": "kniha"}, (None, "ambiguous", [5])),
+        ({"name": "Topoľ"}, (None, None, [])),
+    ],
+)  # fmt: skip
+def test_nothing_doubtful_is_chosen(row: dict[str, object], expected: object) -> None:
+    """A unit, the rule, and the candidates where none is chosen."""
+    assert match(**row) == expected
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_deleted_unit_is_marked_and_competes_with_none(others: int) -> None:
+    """A register may list it by its former number; its record has no other field."""
+    register = sample()
+    register.delete(IDS[5])
+    behind = Behind(register)
+    ids = [IDS[5], *[IDS[6]] * others]
+    plain_answer = behind._answer
+
+    def answered(method: str, path: str, query: str) -> Reply:
+        if "ico=" in query:
+            body = f'{{"id":{ids},"existujeDalsieId":false}}'.encode()
+            return Reply(200, {"Content-Type": "application/json"}, body)
+        return plain_answer(method, path, query)
+
+    behind._answer = answered  # type: ignore[method-assign]
+    matches = behind.register().match_units({"ico": ["10000006"]}, ico="ico")
+
+    assert matches.select("unit_id", "matched_by", "state").row(0) == (
+        (IDS[6], "ico", None) if others else (IDS[5], "ico", "deleted")
+    )
+
+
+def test_rows_keep_their_order_and_number() -> None:
+    """Also when a row is there twice, and in an empty list with all columns."""
+    twice = REGISTER.match_units({"n": ["Javor", "?", "Javor"]}, name="n")
+    none = REGISTER.match_units(pl.DataFrame({"n": []}), name="n")
+
+    assert twice["unit_id"].to_list() == [IDS[6], None, IDS[6]]
+    assert none.schema == twice.schema
+    assert none.height == 0
+
+
+def test_a_register_is_asked_once_for_each_number() -> None:
+    """One list and one record for each, and the price is named before."""
+    register = Behind(REGISTER).register()
+    mine = {"ico": ["10000006", 10000006.0, "10000000", "10000009", None]}
+
+    plan = register.match_units(mine, ico="ico", dry_run=True)
+    assert plan.select("collection", "requests", "at_most").rows() == [("units", 6, None)]
+    assert register.stats.requests == 0
+
+    assert register.match_units(mine, ico="ico")["unit_id"].to_list() == [
+        IDS[6], IDS[6], IDS[0], None, None,
+    ]  # fmt: skip
+    assert register.stats.requests == 5  # one number has no unit
+    with pytest.raises(fk.UsageError, match="6 requests"):
+        register.match_units(mine, ico="ico", max_requests=5)
+
+
+def test_numbers_are_not_requested_again_with_a_cache(tmp_path: Path) -> None:
+    """Lists of the same day, and records that did not change, in another process too."""
+    late = SAMPLE.units.ids(changed_since="2026-06-01")["id"]
+    units = ALONE.filter(~pl.col("id").is_in(late.implode())).head(2)
+    behind = Behind(SAMPLE)
+    for expected in (4, 1):  # the list of changes, which tells that the records are as they were
+        with behind.register(cache=tmp_path / "ruz.cache") as register:
+            assert register.match_units(units, ico="ico")["unit_id"].equals(units["id"])
+            assert len(behind.sent()) == expected
+
+
+def test_a_register_without_a_search_says_so() -> None:
+    """Names alone are refused; beside numbers they check them, and rows without one are counted."""
+    register = Behind(REGISTER).register()
+    mine = {"ico": ["10000006", "10000000", None], "name": ["Javor", "Sokol", "Javor"]}
+
+    with pytest.raises(
+        fk.UsageError, match=r"no search for names; give ico=, or match in a mirror"
+    ):
+        register.match_units(mine, name="name")
+    with pytest.warns(RegisterWarning, match="^1 rows have no number, and the register has no sea"):
+        matches = register.match_units(mine, ico="ico", name="name")
+    assert matches["matched_by"].to_list() == ["ico", "ambiguous", None]
+
+
+def test_names_of_a_part_of_the_register_are_warned_of(tmp_path: Path) -> None:
+    """Another unit may have the name, too."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=REGISTER)
+    mirror.sync()
+    small = mirror.extract(tmp_path / "small", IDS[5:])
+
+    with pytest.warns(RegisterWarning, match="a part of the register: a name may be another"):
+        matches = small.match_units({"name": ["Javor"]}, name="name")
+    assert matches["unit_id"].to_list() == [IDS[6]]
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ({}, r"name the columns .* give ico='IČO podniku', name='Názov'; the frame has"),
+        ({"ico": "ICO"}, r"ico='ICO' is not a column; .*the frame has \['IČO podniku', 'Názov'"),
+        ({"name": "názov"}, r"name='názov' is not a column; did you mean 'Názov'\?"),
+        ({"name": "ids"}, r"name='ids' is a column of List"),
+    ],
+)
+def test_columns_that_are_not_there_are_named(columns: dict[str, str], fault: str) -> None:
+    """With those that are, and those that are probably meant."""
+    frame = {"IČO podniku": ["1"], "Názov": ["x"], "ids": [[1]]}
+    with pytest.raises(fk.UsageError, match=fault):
+        REGISTER.match_units(frame, **columns)  # type: ignore[arg-type]
