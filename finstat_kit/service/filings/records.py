@@ -181,8 +181,8 @@ def file_of(filings: Filings, id_: int) -> bytes | None:
 
 def printed(filings: Filings, id_: int) -> bytes | None:
     """Return the printed form of a report, None where it has no content."""
-    record = _report(filings, id_)
-    return pdf(id_) if record and record.get("obsah") else None
+    holder = record(filings, REPORTS, id_)
+    return pdf(id_) if holder and holder.get("obsah") else None
 
 
 def pdf(id_: int) -> bytes:
