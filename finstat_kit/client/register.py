@@ -313,11 +313,7 @@ class Register(Checked):
         return methods.reference.codelist(self._session, name, refresh=refresh)
 
     def locations(
-        self,
-        text: str | None = None,
-        *,
-        level: Level | None = None,
-        refresh: bool = False,
+        self, text: str | None = None, *, level: Level | None = None, refresh: bool = False
     ) -> pl.DataFrame:
         """Fetch regions, districts and municipalities as one frame, or search in it.
 
@@ -1069,10 +1065,7 @@ class Register(Checked):
         )  # fmt: skip
 
     def items(
-        self,
-        frame: pl.DataFrame | pl.LazyFrame | None = None,
-        *,
-        activity: Activity = "total",
+        self, frame: pl.DataFrame | pl.LazyFrame | None = None, *, activity: Activity = "total"
     ) -> pl.DataFrame:
         """Read named line items from cells, or list the items.
 
