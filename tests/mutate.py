@@ -1001,7 +1001,7 @@ def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str]:
     places = [
         (path, node)
         for path in (tree / "finstat_kit").rglob(file)
-        for node in _named(ast.parse(path.read_text(encoding="utf-8")), name.split("."))
+        for node in _named(_parsed(path.read_text(encoding="utf-8")), name.split("."))
     ]
     if len(places) != 1:
         raise LookupError(f"{mutation}: {len(places)} functions of that name; change the row")
@@ -1012,6 +1012,11 @@ def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str]:
         raise LookupError(f"{mutation}: the text is there {times} times; change the row")
     lines[node.lineno - 1 : node.end_lineno] = [function.replace(mutation.before, mutation.after)]
     return path, "".join(lines)
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
 
 
 def _named(node: ast.AST, names: list[str]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

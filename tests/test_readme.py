@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from finstat_kit.cli import commands
+from tests.support.examples import slow
 from tests.support.pages import ROOT, demo
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -20,7 +21,7 @@ def test_the_readme_is_one_screen_of_why_and_one_of_how() -> None:
     assert len(README.splitlines()) <= 160
 
 
-@pytest.mark.parametrize("language", ["sk", "en"])
+@pytest.mark.parametrize("language", ["sk", *slow("en")])
 def test_the_demo_prints_what_the_docs_show(language: str) -> None:
     """The demo's output is 80 columns wide, the same every time, and stands in docs/start.md."""
     runs = [CliRunner().invoke(commands.cli, ["demo", "--lang", language]) for _ in range(2)]

@@ -314,11 +314,7 @@ class Register(Checked):
         return methods.reference.codelist(self._session, name, refresh=refresh)
 
     def locations(
-        self,
-        text: str | None = None,
-        *,
-        level: Level | None = None,
-        refresh: bool = False,
+        self, text: str | None = None, *, level: Level | None = None, refresh: bool = False
     ) -> pl.DataFrame:
         """Fetch regions, districts and municipalities as one frame, or search in it.
 

@@ -103,10 +103,9 @@ class Replay(Register):
 
 def _recording(path: str | Path, url: str = LIVE, run: str = "") -> Either:
     """Return the call, or the options, that record a register."""
-    where, options = {
-        LIVE: ("fk.LIVE", "--live"),
-        "sample:": ("'sample'", "--sample"),
-    }.get(url, (repr(url), f"--url {shlex.quote(url)}"))
+    where, options = {LIVE: ("fk.LIVE", "--live"), "sample:": ("'sample'", "--sample")}.get(
+        url, (repr(url), f"--url {shlex.quote(url)}")
+    )
     return Either(
         f"record it: {run}fk.use({where}, cache={str(path)!r})",
         f"record it: run the same command with {options} --cache {shlex.quote(str(path))}",

@@ -310,10 +310,7 @@ class CacheFile:
         return self._transact("DEFERRED", read, stop)
 
     def _write(
-        self,
-        statement: str,
-        rows: Sequence[tuple[object, ...]],
-        stop: threading.Event | None,
+        self, statement: str, rows: Sequence[tuple[object, ...]], stop: threading.Event | None
     ) -> None:
         """Commit rows to a file of this register; warn once of a full or locked disk."""
 

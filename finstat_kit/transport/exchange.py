@@ -127,11 +127,7 @@ class Exchange:
         return self._timing.wall()
 
     def kept(
-        self,
-        request: Request[T],
-        stop: threading.Event | None = None,
-        *,
-        day: date | None = None,
+        self, request: Request[T], stop: threading.Event | None = None, *, day: date | None = None
     ) -> T:
         """Return the value of the cached reply to a request; send the request if none is usable.
 

@@ -205,8 +205,7 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
         .when("moved").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     rows = rows.with_columns(
-        any_figure=any_of_items(rows),
-        foreign=(pl.col("currency") != EURO).fill_null(value=False),
+        any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)
     ).with_columns(shown=pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated"))
     figures = ["sums_failing", "balance_difference"]
     if (rows["any_figure"] & ~rows["shown"]).any():  # else a copy of the items would be the same

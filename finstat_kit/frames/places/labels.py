@@ -234,10 +234,7 @@ def code_columns(
             )
         dtype = schema[column.code]
         if not holds_codes(dtype):
-            raise UsageError(
-                f"the column {column.code!r} is {dtype}",
-                cure=CODES_ARE_TEXT,
-            )
+            raise UsageError(f"the column {column.code!r} is {dtype}", cure=CODES_ARE_TEXT)
     return fields
 
 

@@ -54,10 +54,7 @@ COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana")
 _RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
 _PER_REPORT: Final = ("result_difference", "title_page", "reasons")
 _OF_CELLS: Final = pl.Schema(
-    {
-        **{n: t for n, t in CHECKS.items() if n not in _PER_REPORT},
-        **_RESULTS,
-    }
+    {**{n: t for n, t in CHECKS.items() if n not in _PER_REPORT}, **_RESULTS}
 )
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 # Fields of the title page: whose report it is, and of which period.
@@ -97,10 +94,7 @@ def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.D
 
 
 def _per_report(
-    reports: pl.DataFrame,
-    checks: pl.DataFrame,
-    reasons: list[pl.DataFrame],
-    filings: pl.DataFrame,
+    reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame], filings: pl.DataFrame
 ) -> pl.DataFrame:
     """Return one row per report, in order.
 

@@ -325,11 +325,7 @@ class Form:
             ("current", "total"): now.result, ("previous", "total"): earlier.result,
             (None, "untaxed"): main, (None, "taxed"): now.business,
         }  # fmt: skip
-        blocks = [
-            (self._assets, assets),
-            (self._debts, debts),
-            (self._result, result),
-        ]
+        blocks = [(self._assets, assets), (self._debts, debts), (self._result, result)]
         if len(self.plan.forms) == 2:
             blocks = blocks[2:] if report else blocks[:2]
         tables = {}

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import CHANGED, STATE, STATEMENTS, UNITS
+from finstat_kit.protocol.wire import STATE, STATEMENTS, UNITS
 from finstat_kit.service.filings import records
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
@@ -45,8 +45,7 @@ class FiledStore(Store):
             return record
         statements, annual = self.filings.ids_of(id_, removed=id_ in self.removed)
         filed = {"idUctovnychZavierok": statements, "idVyrocnychSprav": annual}
-        changed = record.pop(CHANGED)  # is last
-        return record | {name: ids for name, ids in filed.items() if ids} | {CHANGED: changed}
+        return record | {name: ids for name, ids in filed.items() if ids}
 
     def attachment(self, id_: int) -> bytes | None:
         """Return a file, None where no record has it."""

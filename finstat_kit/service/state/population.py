@@ -82,10 +82,7 @@ class _Raw:
 
 
 def draw(
-    units: int = DEFAULT_UNITS,
-    *,
-    seed: int = 0,
-    codelists: str | Path | None = None,
+    units: int = DEFAULT_UNITS, *, seed: int = 0, codelists: str | Path | None = None
 ) -> Store:
     """Draw a register of *units* units."""
     bodies = codelist_bodies(codelists)

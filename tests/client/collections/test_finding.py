@@ -15,6 +15,7 @@ from finstat_kit.client.collections.collection import one_unit
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.records import UNITS
+from tests.support.examples import slow
 
 NAMES = [
     "Orol, s. r. o.", "OROL Agro a.s.", "Nový Orol spol. s r.o.", "Orolík", "Orol, a.s.",
@@ -67,13 +68,15 @@ def test_spelling_and_order_of_words_do_not_matter(source: fk.Register, text: st
     ("text", "first"),
     [
         ("orol sro", "Orol, s. r. o."),
-        ("Orol, s.r.o.", "Orol, s. r. o."),
-        ("orol spol. s r. o.", "Orol, s. r. o."),
-        ("orol spoločnosť s r. o.", "Orol, s. r. o."),
         ("OROL, Spoločnosť s ručením obmedzeným", "Orol, s. r. o."),
-        ("orol akciová spoločnosť", "Orol, a.s."),
-        ("orol as", "Orol, a.s."),
         ("orol a. s.", "Orol, a.s."),
+        *slow(
+            ("Orol, s.r.o.", "Orol, s. r. o."),
+            ("orol spol. s r. o.", "Orol, s. r. o."),
+            ("orol spoločnosť s r. o.", "Orol, s. r. o."),
+            ("orol akciová spoločnosť", "Orol, a.s."),
+            ("orol as", "Orol, a.s."),
+        ),
     ],
 )
 def test_a_legal_form_orders_and_excludes_nothing(

@@ -51,10 +51,13 @@ def test_all_rows_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lang", "named"),
-    [("sk", "v mene {}, nie v eurách"), ("en", "in {}, not in euro")],
+    ("lang", "named", "mena"),
+    [
+        ("sk", "v mene {}, nie v eurách", "SKK"),
+        ("sk", "v mene {}, nie v eurách", " czk "),
+        ("en", "in {}, not in euro", "<b>X</b>"),
+    ],
 )
-@pytest.mark.parametrize("mena", ["SKK", "CZK", " skk ", "<b>X</b>"])
 def test_what_is_no_euro_is_marked_in_the_heading(mena: str, lang: Lang, named: str) -> None:
     """And below the tables, by the currency that the report names, as text and as HTML."""
     filed = fk.as_filed(micro(mena=mena), lang=lang)
