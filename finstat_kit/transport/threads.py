@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cache, partial
 from itertools import islice
@@ -64,16 +65,20 @@ class Workers(Generic[Task, Result]):
         self._most = most
         self._begun = 0
         self._threads: list[threading.Thread] = []
-        self._ended = False
+        self._ended: list[bool] = []
         self._tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None] = SimpleQueue()
         self._finished: SimpleQueue[tuple[Task, Outcome[Result]]] = SimpleQueue()
+        # Where a Ctrl-C comes before `end` or in it, the threads end with this object.
+        self._dropped = weakref.finalize(self, _let_go, self._tasks, self._ended, most)
+        self._dropped.atexit = False
 
     def submit(self, task: Task, work: Callable[[], Result]) -> None:
         """Do *work* in one of the threads."""
         self._tasks.put((task, work))
         if self._begun < self._most:
             self._begun += 1
-            thread = threading.Thread(target=self._run, name="finstat_kit", daemon=True)
+            queues = self._tasks, self._finished, self._ended
+            thread = threading.Thread(target=_run, args=queues, name="finstat_kit", daemon=True)
             thread.start()
             self._threads.append(thread)
 
@@ -88,15 +93,28 @@ class Workers(Generic[Task, Result]):
 
     def end(self) -> None:
         """End the threads; their work must already be stopped by its own event."""
-        self._ended = True
-        for _ in range(self._begun):
-            self._tasks.put(None)
+        _let_go(self._tasks, self._ended, self._begun)
         for thread in self._threads:
             thread.join()
+        self._dropped.detach()
 
-    def _run(self) -> None:
-        while (task := self._tasks.get()) is not None and not self._ended:
-            self._finished.put((task[0], Outcome(task[1])))
+
+def _let_go(
+    tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None], ended: list[bool], number: int
+) -> None:
+    """Let threads end when they have done what they are at."""
+    ended.append(True)
+    for _ in range(number):
+        tasks.put(None)
+
+
+def _run(
+    tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None],
+    finished: SimpleQueue[tuple[Task, Outcome[Result]]],
+    ended: list[bool],
+) -> None:
+    while (task := tasks.get()) is not None and not ended:
+        finished.put((task[0], Outcome(task[1])))
 
 
 def in_order(

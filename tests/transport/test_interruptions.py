@@ -275,7 +275,8 @@ def test_ctrl_c_in_a_lock_blocks_neither_the_next_request_nor_the_end() -> None:
 
 def test_ctrl_c_while_work_is_handed_over_loses_nothing_and_blocks_nothing() -> None:
     """At any step of it: what came is a part from the beginning, and the threads end."""
-    handing_over = {threads.Workers.submit.__code__, threads.Workers.finished.__code__}
+    whole = (threads.Workers.submit, threads.Workers.finished, threads.Workers.end)
+    handing_over = {function.__code__ for function in whole}
 
     def struck(number: int) -> tuple[list[int], bool]:
         steps = itertools.count(1)
@@ -308,4 +309,7 @@ def test_ctrl_c_while_work_is_handed_over_loses_nothing_and_blocks_nothing() -> 
         strikes += 1
     assert results == [2 * item for item in range(9)]
     assert strikes > 20
-    assert not [t for t in threading.enumerate() if t.name == "finstat_kit"]
+    left = [thread for thread in threading.enumerate() if thread.name == "finstat_kit"]
+    for thread in left:
+        thread.join(5)
+    assert not [thread for thread in left if thread.is_alive()]

@@ -157,6 +157,7 @@ class Collection(Checked):
         the change date. Of units, ``ico == x``, ``dic == x`` and ``pravnaForma == x`` are
         parameters of the request. Any other predicate is applied to the fetched records, few at
         first: ``head(5)`` behind it does not fetch them all, unless the engine is ``in-memory``.
+        ``tail`` and ``sort`` do, of which polars does not tell a scan: ``get(ids().tail(5))``.
         From ``/api/<list>`` and ``/api/<record>``.
 
         Args:

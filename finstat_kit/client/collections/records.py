@@ -311,7 +311,8 @@ def refuse_the_whole(name: str, session: Session, max_requests: int | None) -> N
         max_requests,
         f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
         cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
-        "filter: after one it may need every record), keep a mirror (fk.Mirror), or allow it by "
+        "filter: after one, as for tail() and sort(), it may need every record; the last five are "
+        f"fk.{name}.get(fk.{name}.ids().tail(5))), keep a mirror (fk.Mirror), or allow it by "
         "max_requests=",
     )
 

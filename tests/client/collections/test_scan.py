@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -216,6 +217,18 @@ def test_head_behind_a_filter_is_refused_with_the_cure() -> None:
 
     with pytest.raises(fk.UsageError, match=r"head\(\) \(before any other filter"):
         query.collect()
+
+
+@pytest.mark.parametrize("query", [lambda scan: scan.tail(5), lambda scan: scan.sort("id").head(5)])
+def test_the_last_records_are_had_by_their_ids(query: Callable[[pl.LazyFrame], Any]) -> None:
+    """polars tells a scan of neither: the refusal says what takes a request per record."""
+    cure = "fk.reports.get(fk.reports.ids().tail(5))"
+    with pytest.raises(fk.UsageError, match=re.escape(cure)):
+        query(fk.Register("http://register.example").reports.scan()).collect()
+
+    reg = fk.sample(300)
+    last = reg.reports.get(reg.reports.ids().tail(5))
+    assert last.equals(reg.reports.scan().tail(5).collect())
 
 
 def test_days_of_waiting_are_refused() -> None:
