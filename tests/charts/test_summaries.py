@@ -256,6 +256,18 @@ def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
     check_legible(small)
 
 
+def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> None:
+    """As those of counts do."""
+    summary = fk.summary(money, "sales")
+    small, large = (
+        fk.plot_counts(summary, lang="en", ax=axes(*size)) for size in ((4.5, 4), (8, 5))
+    )
+
+    check_legible(small)
+    assert "Bratislava" in {label.get_text() for label in small.get_yticklabels()}
+    assert "Region of Bratislava" in {label.get_text() for label in large.get_yticklabels()}
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
