@@ -36,6 +36,7 @@ def plot_counts(
     frame: labels.Frame,
     by: Grouping | Sequence[Grouping] = "kraj",
     *,
+    value: str | None = None,
     top: int | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -56,6 +57,7 @@ def plot_counts(
             summary as `summary` returns it, of which the units with a value are drawn, a
             comparison as `compare` returns it, or an estimate as `estimate` returns it.
         by: The code field to count by, or the one the counts were made by; as in `count_by`.
+        value: Of a summary: the item or ratio whose units are counted; None is its only one.
         top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
             shows the first 30, or as many as fit into a given *ax*.
         title: Replaces the heading, with which the notes of a summary then begin; the number of
@@ -85,7 +87,9 @@ def plot_counts(
     source, lang = captions.source, captions.lang
     if top is not None:
         top = arguments.whole("top", top, 1, MOST_BARS)
-    table = drawn_table.of_bars(frame, by, lang, source)
+    if value is not None:
+        arguments.text("value", value)
+    table = drawn_table.of_bars(frame, by, value, lang, source)
     notes, is_new = list(table.notes), ax is None
     if table.of_figures:
         notes = [" ".join([*captions.replaced(table.heading), *notes])]

@@ -263,7 +263,7 @@ class Explorer(base.Picker):
                 name for name, code in self.location.region.options if code == region
             )
             units = units.filter(pl.col("kraj") == region)
-        table = drawn_table.of_bars(units, by, self.lang, self._register)
+        table = drawn_table.of_bars(units, by, None, self.lang, self._register)
         names = {code: name for name, code in field.options}
         heading = title(by, region_name, self.lang)
         return by, drawn.tile_map(by, table, names, chosen_code or "", heading)
@@ -271,7 +271,7 @@ class Explorer(base.Picker):
     def _selection(self, units: pl.DataFrame) -> Shown:
         by, selected = _BELOW[self.location.level], self.location.filter(units)
         return Shown(
-            table=drawn_table.of_bars(selected, by, self.lang, self._register),
+            table=drawn_table.of_bars(selected, by, None, self.lang, self._register),
             by=by,
             place=self.location.name,
             narrowed=self.location.level != "municipality",

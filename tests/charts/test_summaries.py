@@ -20,6 +20,7 @@ from tests.support.pictures import axes, check_legible, tile_numbers, written
 
 SAMPLE = fk.sample(3_000, seed=5)
 LANGS: list[Lang] = ["sk", "en"]
+COUNTED = SAMPLE.count_by(pl.DataFrame({"kraj": ["SK010"]}))
 
 
 @pytest.fixture(scope="module")
@@ -256,6 +257,27 @@ def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
     check_legible(small)
 
 
+def test_bars_of_a_summary_are_of_the_value_that_is_named(money: pl.DataFrame) -> None:
+    """As if there was no other; one alone need not be named."""
+    several, alone = fk.summary(money, ["roa", "sales"]), fk.summary(money, "sales")
+
+    assert written(fk.plot_counts(several, value="sales", ax=axes())) == written(
+        fk.plot_counts(alone, ax=axes())
+    )
+
+
+def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> None:
+    """As those of counts do."""
+    summary = fk.summary(money, "sales")
+    small, large = (
+        fk.plot_counts(summary, lang="en", ax=axes(*size)) for size in ((4.5, 4), (8, 5))
+    )
+
+    check_legible(small)
+    assert "Bratislava" in {label.get_text() for label in small.get_yticklabels()}
+    assert "Region of Bratislava" in {label.get_text() for label in large.get_yticklabels()}
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
@@ -267,7 +289,12 @@ def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
             lambda s: fk.plot_map(s.filter(year=2016), value="sum"),
             r"give statistic='sum'; value= is",
         ),
-        (lambda s: fk.plot_map(s.filter(year=2016)), r"several entries in the column 'value'"),
+        (lambda s: fk.plot_map(s.filter(year=2016)), r"in the column 'value'.*; name one: value='"),
+        (lambda s: fk.plot_counts(s, value="roe"), r"value='roe' is not in the summary"),
+        (
+            lambda _: fk.plot_counts(COUNTED, value="roe"),
+            "only a summary says of which value; leave",
+        ),
         (lambda s: fk.plot_spread(s, "roa", by="okres"), r"by='okres': the summary was made by"),
         (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
         (lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)), r"limits=\(0.1, 0.9\): a summary"),

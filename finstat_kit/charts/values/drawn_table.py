@@ -257,13 +257,22 @@ def _kind(frame: labels.Frame) -> _Kind:
 def of_bars(
     frame: labels.Frame,
     by: Grouping | Sequence[Grouping] | None,
+    value: str | None,
     lang: Lang,
     source: Register | None,
 ) -> DrawnTable:
-    """Return the number of units of each code, or differences of numbers, as bars draw them."""
+    """Return the number of units of each code, or differences of numbers, as bars draw them.
+
+    Args:
+        frame: As given to the chart.
+        by: As given to the chart.
+        value: Of a summary: whose units are counted; None is its only one.
+        lang: Language of all words.
+        source: The register that has the labels of codes; None for none.
+    """
     kind, words = _kind(frame), _WORDS[lang]
     if kind == "summary":
-        summary, count = summaries.of_frame(frame, by), pl.col("n")
+        summary, count = summaries.of_frame(frame, by, value), pl.col("n")
         called = f"{figures.called(summary.item, lang)}: {words['with']}"
         table = _of_summary(summary, "n", called, lang, source)
         rows = table.rows.with_columns(value=count, share=count / count.sum())
@@ -272,6 +281,9 @@ def of_bars(
     by = labels.field(by)
     assert isinstance(by, str)
     given = _Given(frame, kind, by, lang, source)
+    if value is not None:
+        fault = ": units are counted, and only a summary says of which value"
+        raise invalid("value", value, fault, cure="leave it out")
     if kind == "comparison":
         compared = checked(frame, by, COMPARISON, "fk.compare").rename({"difference": "value"})
         return _without_equal(_of_differences(given, compared, compared, words["more or fewer"]))

@@ -152,9 +152,11 @@ def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summar
     for column in ("value", "year"):
         entries = table[column].unique().sort().to_list()
         if len(entries) > 1:
-            raise UsageError(
-                f"there are several entries in the column {column!r}: {entries}",
-                cure=f"take one of them: .filter(pl.col({column!r}) == {entries[-1]!r})",
-            )
+            one = entries[-1]
+            cure = f"name one: value={one!r}"
+            if column == "year":
+                cure = f"take one of them: .filter(pl.col('year') == {one!r})"
+            fault = f"there are several entries in the column {column!r}: {entries}"
+            raise UsageError(fault, cure=cure)
     year = table["year"][0] if table.height else None
     return Summary(table, str(table["value"][0]) if table.height else item or "", fields, year)
