@@ -832,6 +832,28 @@ MUTATIONS = [
         "!= ico",
         "test_a_title_page_of_another_unit_or_period_is_named",
     ),
+    # A health report can be shown to others, and repeated.
+    Mutation(
+        "a health report names no value of a record",
+        "lines.py:nameless",
+        "re.sub('[0-9]', '9', rest)",
+        "rest",
+        "test_a_report_names_nobody",
+    ),
+    Mutation(
+        "a health report names no address of a page",
+        "probe.py:observed",
+        "re.sub(r'[0-9]', '9', first_words(reply.body))",
+        "first_words(reply.body)",
+        "test_a_report_names_nobody",
+    ),
+    Mutation(
+        "a cache keeps refusals of a health check",
+        "probe.py:Patient.refusal",
+        "self._exchange.keep(request, reply)",
+        "pass",
+        "test_a_recording_gives_the_same_report",
+    ),
     # A mirror: what is lost is known and made good, a run is whole, a bad record alone.
     Mutation(
         "a full sync after one that was cut off is full",
