@@ -321,7 +321,7 @@ def test_several_texts_are_found_at_once(source: fk.Register) -> None:
         units = source.units.find(["agro", "nieco", "10000008"], limit=1 + 1)
 
     assert units.select("nazovUJ", "matched_by", "given").rows() == [
-        ("OROL Agro a.s.", "name", "agro"), ("Agro Orolák", "name", "agro"),
+        ("Agro Orolák", "name", "agro"), ("OROL Agro a.s.", "name", "agro"),
         ("Orol", "ico", "10000008"),
     ]  # fmt: skip
     assert source.units.find([]).columns == [*source.units.find("agro").columns, "given"]
