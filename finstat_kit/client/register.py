@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Final, Literal, Self
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
 Auto = Literal["auto"]
-Style = Literal["text", "bibtex"]
 _LANG: Final = "FINSTAT_KIT_LANG"
 WORDS: Final = Words("register")
 
@@ -363,7 +362,7 @@ class Register(Checked):
         """
         return methods.reference.all_codelists()
 
-    def cite(self, *, style: Style = "text", lang: Lang | None = None) -> str:
+    def cite(self, *, style: Literal["text", "bibtex"] = "text", lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
 
         Only pages written by `to_html` have the time too. For a sample the line states that the
@@ -383,7 +382,7 @@ class Register(Checked):
             Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
             Register of Financial Statements.
         """
-        arguments.one_of("style", style, get_args(Style))
+        arguments.one_of("style", style, ("text", "bibtex"))
         text = self._citation(self._language(lang))
         return text if style == "text" else self._bibtex(text, self._language(lang))
 

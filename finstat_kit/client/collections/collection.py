@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, timedelta
 
-    from finstat_kit.client.methods.match_units import SelfGovernment
-
 
 _MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
 _NUMBER: Final = re.compile(r"(SK)?([0-9]{1,19})", re.ASCII | re.IGNORECASE)
@@ -432,7 +430,9 @@ class Units(Collection):
         """
         limit = None if limit is None else arguments.whole("limit", limit, 1, wire.MAX_ID)
         several = isinstance(text, list | tuple | pl.Series)
-        texts: list[str] = list(dict.fromkeys(text)) if several else [text]  # type: ignore[list-item]
+        texts: list[str] = list(text) if several else [text]  # type: ignore[list-item]
+        if all(isinstance(one, str) for one in texts):  # else an error names it
+            texts = list(dict.fromkeys(texts))
         found = [self._matches(one, limit).with_columns(given=pl.lit(one)) for one in texts]
         matches = pl.concat([_MATCHES.to_frame().with_columns(given=pl.lit("")), *found])
         if several and (
@@ -458,7 +458,7 @@ class Units(Collection):
         self,
         places: str | Sequence[str] | pl.Series,
         *,
-        level: SelfGovernment = "municipality",
+        level: Literal["municipality", "region"] = "municipality",
         max_requests: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 import polars as pl
 
@@ -24,7 +24,6 @@ from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import next_query
 from finstat_kit.transport.threads import in_order
 
-SelfGovernment = Literal["municipality", "region"]
 # The field of a record with the code of the seat, and the legal form of the unit itself.
 _ITSELF: Final = {"municipality": ("sidlo", "801"), "region": ("kraj", "803")}
 
@@ -136,13 +135,13 @@ def of_place(
     session: Session,
     units: Units,
     places: object,
-    level: SelfGovernment,
+    level: Literal["municipality", "region"],
     *,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the records of municipalities or regions themselves; see `Units.of_place`."""
-    arguments.one_of("level", level, get_args(SelfGovernment))
+    arguments.one_of("level", level, tuple(_ITSELF))
     given = [places] if isinstance(places, str) else places
     matches = match_names.match(reference.locations(session), given, level, "places")
     for name, how, candidates in matches.select("given", "how", "candidates").iter_rows():

@@ -20,7 +20,6 @@ from finstat_kit import arguments
 from finstat_kit.errors import Either, RegisterError, UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
-from finstat_kit.frames.text import fields as codebook
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
 _SUFFIXES: Final[dict[str, Format]] = {
@@ -108,6 +107,8 @@ def write(
     if form == "csv":
         data = _csv_for_excel(frame, decimal_comma)
     else:
+        from finstat_kit.frames.text import fields as codebook  # it knows all results
+
         book = codebook.fields(frame) if codebook.is_known(frame) else None
         data = rendered(frame, form, note=note, book=book)
     put(data, path)

@@ -92,9 +92,9 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
         >>> import finstat_kit as fk
         >>> fk.fields("units").filter(field="kraj").row(0)[:5]
         ('kraj', 'String', 'kód kraja sídla', 'code of the region of the seat', 'regions')
-        >>> equity = fk.fields("financials").filter(field="equity")
-        >>> equity.select("meaning_en", "unit", "read_from").row(0)
-        ('equity', 'EUR', '699 table 1: +80; 687 table 1: +25; 21 table 1: +67; ...')
+        >>> tangible = fk.fields("financials").filter(field="tangible_assets")
+        >>> tangible.select("meaning_en", "unit", "read_from").row(0)
+        ('tangible assets', 'EUR', '699 table 0: +11; 687 table 0: +4; 21 table 0: +11; ...')
     """
     if isinstance(collection, pl.DataFrame | pl.LazyFrame):
         columns: Mapping[str, pl.DataType] = collection.lazy().collect_schema()

@@ -316,7 +316,10 @@ def _confirms(row: Row, unit: Unit, same: Sequence[Unit]) -> bool:
     """Return whether nothing else in a row contradicts the unit that has its number."""
     if not row.bare:
         return not row.place or unit.folded_place == "" or _is_there(row.place, unit)
+    # Another unit has the name as it is written.
     if same and unit not in same:
+        return False
+    if row.form not in ("", unit.form) and any(other.form == row.form for other in same):
         return False
     return _is_alike(row.bare.split(), unit.bare.split())
 

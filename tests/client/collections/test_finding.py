@@ -316,3 +316,31 @@ def test_several_units_are_listed_where_one_is_wanted() -> None:
     for row in units.select("id", "nazovUJ", "ico", "mesto").rows():
         assert ", ".join(map(str, row)) in str(refused.value)
     assert units.height == str(refused.value).count("Orol 24")
+
+
+def test_several_texts_are_found_at_once(source: fk.Register) -> None:
+    """The units of each in the order of the texts, each with its text; one without any warns."""
+    with pytest.warns(RegisterWarning, match="no unit matches 1 of 3 texts: 'nieco'"):
+        units = source.units.find(["agro", "nieco", "10000008"], limit=1 + 1)
+
+    assert units.select("nazovUJ", "matched_by", "given").rows() == [
+        ("Agro Orolák", "name", "agro"), ("OROL Agro a.s.", "name", "agro"),
+        ("Orol", "ico", "10000008"),
+    ]  # fmt: skip
+    assert source.units.find([]).columns == [*source.units.find("agro").columns, "given"]
+    with pytest.raises(fk.UsageError, match="text=5 is not allowed"):
+        source.units.find(["agro", 5])  # type: ignore[list-item]
+
+
+def test_several_numbers_are_one_call(source: fk.Register) -> None:
+    """Of ids, counts and figures; pages have one cursor, and so one number."""
+    numbers = ["10000008", "10000001", "99999999"]
+    ids = source.units.ids(ico=numbers)["id"]
+
+    assert set(source.units.get(ids)["ico"]) == set(numbers[:2])
+    assert source.units.count(ico=pl.Series(numbers)) == 2  # type: ignore[arg-type]
+    assert source.filings(ico=numbers)["unit_id"].unique().sort().equals(ids.alias("unit_id"))
+    with pytest.raises(fk.UsageError, match="ico has several values, whose pages have no cursor"):
+        source.units.pages(ico=numbers)  # type: ignore[arg-type]
+    with pytest.raises(fk.UsageError, match="ico=372491 is not allowed; give '00372491'"):
+        source.units.ids(ico=["10000001", 372491])  # type: ignore[list-item]

@@ -45,6 +45,11 @@ PLACES = REG.locations()
         ("Nitra district", "district", "SK0233", "name"),
         ("okr. Nitra", "district", "SK0233", "name"),
         ("mesto Trnava", "municipality", "SK0217506745", "name"),
+        ("Nové Mesto n/V", "district", "SK0224", "name"),
+        ("Nové Mesto n. V.", "municipality", "SK0224506338", "name"),
+        ("mestská časť Petržalka", "municipality", "SK0105529460", "name"),
+        ("Bratislava - mestská časť Petržalka", "municipality", "SK0105529460", "name"),
+        ("Bratislava, m. č. Petržalka", "municipality", "SK0105529460", "name"),
         ("Atlantis", "municipality", None, "unknown"),
         ("", "district", None, "missing"),
         (None, "district", None, "missing"),
@@ -95,6 +100,41 @@ def test_the_beginning_of_one_name_is_a_candidate_and_no_match() -> None:
     row = REG.match_places(["Žiar nad"], level="district").row(0, named=True)
 
     assert (row["code"], row["how"], row["candidates"]) == (None, "ambiguous", ["SK032D"])
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "candidates"),
+    [
+        ("Trnaa", "district", ["SK0217"]),
+        ("Dunajská treda", "district", ["SK0211"]),
+        ("Nitrianksy kraj", "region", ["SK023"]),
+        ("Zvoeln", "district", ["SK032B"]),
+        ("Senecc", "municipality", ["SK0108508217"]),
+        ("Trn", "district", []),
+    ],
+)
+def test_a_wrong_or_missing_letter_gives_candidates(
+    name: str, level: str, candidates: list[str]
+) -> None:
+    """And no match: it may be another place."""
+    row = REG.match_places([name], level=level).row(0, named=True)  # type: ignore[arg-type]
+
+    assert (row["code"], row["candidates"]) == (None, candidates)
+    assert row["how"] == ("ambiguous" if candidates else "unknown")
+
+
+@given(st.data())
+def test_a_name_with_a_letter_left_out_has_its_place_among_its_candidates(
+    data: st.DataObject,
+) -> None:
+    """Or it is the name of another."""
+    place = data.draw(st.sampled_from(PLACES.filter(level="district").rows(named=True)))
+    name = place["name_sk"]
+    gone = data.draw(st.integers(0, len(name) - 1))
+
+    row = REG.match_places([name[:gone] + name[gone + 1 :]], level="district").row(0, named=True)
+
+    assert row["code"] is not None or place["code"] in row["candidates"]
 
 
 @given(st.data())

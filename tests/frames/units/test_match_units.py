@@ -216,7 +216,8 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         # A name and a number: both are of the unit, or nothing is chosen.
         ({"ico": "10000006", "name": "Javorr"}, (6, "ico", [])),
         ({"ico": "10000006", "name": "Javor", "place": "Nitra"}, (6, "ico", [])),
-        ({"ico": "10000000", "name": "Orol a. s."}, (0, "ico", [])),
+        ({"ico": "10000000", "name": "Orol v.o.s."}, (0, "ico", [])),
+        ({"ico": "10000000", "name": "Orol a. s."}, (None, "ambiguous", [1, 0])),
         ({"ico": "10000006", "name": "Orol, s. r. o."}, (None, "ambiguous", [0, 1, 6])),
         ({"ico": "10000009", "name": "Javor"}, (None, "ambiguous", [6])),
         ({"ico": "10000009"}, (None, None, [])),
