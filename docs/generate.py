@@ -116,7 +116,7 @@ def fields() -> str:
                 f"`{dtype}`",
                 f"`fk.{codelist}()`" if codelist else "",
             ]
-            for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name).rows()
+            for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name)[:, :5].rows()
         )
         heads = ["column", "meaning", "type", "codelist"]
         parts.append(f"### `fk.{name}`\n\n{table(heads, rows)}")
