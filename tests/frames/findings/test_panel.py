@@ -14,7 +14,7 @@ import finstat_kit as fk
 from finstat_kit.frames.findings import growth as changes
 from tests.frames.findings.conftest import SAMPLE
 
-NO_YEAR: Any = "2020"
+NO_YEAR: Any = "20"
 NO_BASIS: Any = "before"
 
 
