@@ -123,7 +123,7 @@ def fields() -> str:
                 f"`{dtype}`",
                 f"`{call_of(codelist)}`" if codelist else "",
             ]
-            for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name).rows()
+            for field, dtype, meaning_sk, meaning_en, codelist in fk.fields(name)[:, :5].rows()
         )
         heads = ["column", "meaning", "type", "codelist"]
         parts.append(f"### `fk.{name}`\n\n{table(heads, rows)}")

@@ -1009,6 +1009,56 @@ MUTATIONS = [
         "set[int]()",
         "test_a_template_that_was_corrected_is_fetched_again",
     ),
+    # What analysts bring and take away.
+    Mutation(
+        "of several units with a name none is chosen",
+        "match_units.py:_match",
+        "if len(there) == 1:",
+        "if there:",
+        "test_nothing_doubtful_is_chosen",
+    ),
+    Mutation(
+        "a number whose unit has another name is doubtful",
+        "match_units.py:_confirms",
+        "return _is_alike(row.bare.split(), unit.bare.split())",
+        "return True",
+        "test_nothing_doubtful_is_chosen",
+    ),
+    Mutation(
+        "numbers within names are the same",
+        "match_units.py:_is_alike",
+        "digits[0] and digits[0] != digits[1]",
+        "False",
+        "test_nothing_doubtful_is_chosen",
+    ),
+    Mutation(
+        "what was filed on the day is known",
+        "filings.py:_is_filed",
+        "(day <= until)",
+        "(day < until)",
+        "test_a_later_correction_is_left_out",
+    ),
+    Mutation(
+        "items of several families come first",
+        "items.py:_place",
+        "-1 if others",
+        "9 if others",
+        "test_the_shared_items_come_first",
+    ),
+    Mutation(
+        "days of pandas are days",
+        "arguments.py:_column",
+        "moments.cast(pl.Date) if is_day else moments",
+        "moments",
+        "test_days_and_numbers_with_a_gap_are_what_they_were",
+    ),
+    Mutation(
+        "columns of figures without a value are hidden",
+        "xlsx.py:_empty",
+        "name in own and",
+        "",
+        "test_columns_of_figures_without_a_value_are_hidden",
+    ),
 ]
 
 

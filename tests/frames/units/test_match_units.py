@@ -172,6 +172,7 @@ def sample() -> Sample:
             ("Orol, s. r. o.", "Nitra"), ("Orol, a.s.", "Trnava"), ("Sokol a syn", "Nitra"),
             ("Sokol a syn", "Bratislava - Ružinov"), ("Sokol a syn", "Bratislava-Petržalka"),
             ("Veľká kniha, spol. s r.o. v likvidácii", None), ("Javor", "Zvolen"),
+            ("Lipa 51000", None),
         ]
     ):  # fmt: skip
         register.publish(
@@ -219,6 +220,9 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         ({"ico": "10000000", "name": "Orol v.o.s."}, (0, "ico", [])),
         ({"ico": "10000000", "name": "Orol a. s."}, (None, "ambiguous", [1, 0])),
         ({"ico": "10000006", "name": "Orol, s. r. o."}, (None, "ambiguous", [0, 1, 6])),
+        ({"ico": "10000006", "name": "Topoľ"}, (None, "ambiguous", [6])),
+        ({"ico": "10000007", "name": "Lipa 51000"}, (7, "ico", [])),
+        ({"ico": "10000007", "name": "Lipa 51001"}, (None, "ambiguous", [7])),
         ({"ico": "10000009", "name": "Javor"}, (None, "ambiguous", [6])),
         ({"ico": "10000009"}, (None, None, [])),
         # What is no number is none: the name decides.
