@@ -222,7 +222,8 @@ def years(name: str, value: object) -> list[int]:
     """Return a year or several, each once, ascending."""
     several = isinstance(value, Iterable) and not isinstance(value, str)
     each: Iterable[object] = value if several else [value]  # type: ignore[assignment]
-    numbers = [int(x) if isinstance(x, str) and _YEAR.fullmatch(x) else x for x in each]
+    # One by one: the first that is none ends it, however many follow.
+    numbers = (int(x) if isinstance(x, str) and _YEAR.fullmatch(x) else x for x in each)
     ordered = sorted({whole(name, one, FIRST_YEAR, LAST_YEAR) for one in numbers})
     if not ordered:
         raise invalid(name, ..., ": it is empty", give="a year, several, or None for all")

@@ -54,7 +54,7 @@ def test_extras_are_for_users() -> None:
     extras = SETTINGS["project"]["optional-dependencies"]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 
-    assert set(extras) == {"server", "lab", "test", "docs"}
+    assert set(extras) == {"server", "lab", "mcp", "test", "docs"}
     assert all(f'".[{extra}]"' in readme for extra in ("lab", "test", "docs"))
 
 

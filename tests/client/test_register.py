@@ -166,7 +166,7 @@ def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
         (lambda r: r.units.ids(legal_form_code="Spol. s r. o."), "fk.codelist"),
         (lambda r: r.units.ids(legal_form_code=["112", "sro"]), "legal_form_code='sro'"),
         (lambda r: r.units.count(legal_form_code=[]), "legal_form_code is empty"),
-        (lambda r: r.units.pages(legal_form_code=["112", "205"]), "one code per walk.*units.ids"),
+        (lambda r: r.units.pages(legal_form_code=["112", "205"]), "give one per walk.*units.ids"),
         (lambda r: r.units.ids(ico=123456), "ico=123456 .* leading zeros"),
         (lambda r: r.units.ids(dic="12"), "dic='12'"),
         (lambda r: r.units.get("12"), "ids='12'"),

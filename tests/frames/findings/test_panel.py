@@ -285,7 +285,6 @@ def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
         (lambda m: fk.panel(m.clear()), "figures: no row has any; give figures of units that"),
-        (lambda m: fk.growth(m.to_dicts(), "sales"), "panel is a list; give a polars DataFrame"),
         (lambda m: fk.growth(m, "salse"), "'salse' is not a column; did you mean 'sales'"),
         (lambda m: fk.growth(m, "sales", basis=NO_BASIS), "basis='before' is not known"),
         (lambda m: fk.growth(m, "sales", basis="previous_column"), "from_previous=True"),
