@@ -25,8 +25,9 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.mcp.server import server
 from finstat_kit.protocol.wire import Reply
+from tests.support.clock import FakeClock
 from tests.support.faults import HANG, FaultServer
-from tests.support.registers import Watched
+from tests.support.registers import Watched, timed
 
 Call = tuple[str, Mapping[str, object]]
 YEAR: Final = 2020
@@ -235,6 +236,19 @@ def test_more_than_the_polite_limit_is_refused_with_its_price(sample: Sample, un
 
     assert re.search(r"needs .*requests", text), text
     assert not [path for path in register.asked if "vykaz?" in path]
+
+
+def test_the_rate_of_the_register_is_kept(sample: Sample, unit: int) -> None:
+    """By all calls together, as in a notebook."""
+    fake = FakeClock()
+    with sample.serve() as url:
+        register = timed(url, fake, rate=5.0, connections=1)
+        calls = [("unit", {"unit": str(unit)}), ("codes", {"codelist": "regions"})]
+        found = answers(register, *calls)
+
+    assert [result.is_error for result in found] == [False, False]
+    assert register.stats.requests > 10
+    assert fake.now >= (register.stats.requests - 1) / 5.0
 
 
 def test_a_call_ends_in_time() -> None:
