@@ -61,12 +61,7 @@ class Served:
         self._state = state
         self._records = records
         self._store: tuple[State, Store] | None = None
-        self._after_fork()
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Take a lock of its own: in the parent another thread may have held it."""
-        self._lock = threading.Lock()
+        self._lock = forks.free_in_child(threading.Lock())
 
     def reply(self, method: str, path: str, query: str) -> Reply:
         """Answer one request; what is not held is 503: a 404 would say that there is none."""

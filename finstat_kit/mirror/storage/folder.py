@@ -52,12 +52,7 @@ class Folder:
         self.runs = Runs(path)
         self.checks = Checks(path)
         self._about: About | None = None  # before a run is written
-        self._after_fork()
-        forks.renew_in_child(self)
-
-    def _after_fork(self) -> None:
-        """Take a lock of its own: in the parent another thread may have held it."""
-        self.lock = threading.RLock()
+        self.lock = forks.free_in_child(threading.RLock())
 
     @property
     def known(self) -> tuple[About | None, Run | None]:
