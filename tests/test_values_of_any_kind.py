@@ -93,7 +93,8 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         for name in ("count", "ids", "pages", "scan"):
             functions[f"{owner!r}.{name}"] = (getattr(owner, name), {})
     functions["find"] = (fk.units.find, {"text": "orol"})
-    functions["of_place"] = (fk.units.of_place, {"places": "Senec"})
+    towns = REGISTER.units.get(REGISTER.units.ids(legal_form_code="801"))
+    functions["of_place"] = (fk.units.of_place, {"places": towns["sidlo"][0]})
     mirror = fk.Mirror(folder / "synced", register=fk.sample(20))
     mirror.sync()
     of_mirror: dict[str, dict[str, Any]] = {

@@ -23,6 +23,7 @@ from finstat_kit.frames.reports.cells import REASON_TEXTS
 from finstat_kit.frames.reports.filed import Filed, Line, Part, amount
 from finstat_kit.frames.text import numbers
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol.records import UNITS
 
 _AMOUNTS: Final[tuple[str, ...]] = (
     "sales", "revenue_total", "receipts_total", "operating_result", "net_profit", "cash_result",
@@ -76,7 +77,10 @@ def unit_page(
     years = arguments.whole("years", years, 1, 100)
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
         unit = reg.units.get(unit)
-    record = one_unit(arguments.collected("unit", unit), "unit")
+    record = arguments.collected("unit", unit)
+    if not set(UNITS) <= set(record.columns):
+        record = reg.units.get(record)  # a frame with ids alone
+    record = one_unit(record, "unit")
     money = ratios.ratios(reg.financials(record), keep=True)
     assert isinstance(money, pl.DataFrame)
     has_values = [name for name in money.columns if money[name].null_count() < money.height]
