@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import threading
 import warnings
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import asdict
-from functools import partial, wraps
+from functools import wraps
 from math import inf
 from typing import Annotated, Any, Final
 
@@ -32,10 +32,10 @@ _INSTRUCTIONS: Final = (
     "are. The lines under python give the same in a notebook. "
 )
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_LISTS: Final[dict[str, tuple[str, Callable[[], str]]]] = {
-    "items": ("Items of statements", lambda: fk.items().drop("forms").write_csv()),
-    "ratios": ("Ratios of items", lambda: fk.ratios().drop("items", "forms").write_csv()),
-    "fields": ("Fields of records", lambda: fk.fields().write_csv()),
+_LISTS: Final[dict[str, Callable[[], str]]] = {
+    "items": lambda: fk.items().drop("forms").write_csv(),
+    "ratios": lambda: fk.ratios().drop("items", "forms").write_csv(),
+    "fields": lambda: fk.fields().write_csv(),
 }
 
 
@@ -49,39 +49,64 @@ def server(register: Register, lang: Lang, seconds: float = SECONDS) -> MCPServe
     """
     tools = Tools(register, lang)
     made = MCPServer[Any]("finstat-kit", instructions=_INSTRUCTIONS + QUOTED, log_level="WARNING")
-    lock = anyio.Lock()
+    caller = _Caller(register, seconds)
     for tool in (
         tools.find_units, tools.unit, tools.statement, tools.figures, tools.count, tools.sector,
         tools.peers, tools.codes,
     ):  # fmt: skip
-        made.add_tool(_bounded(tool, register, lock, seconds), annotations=_READS)
-    for name, (what, text) in _LISTS.items():
-        made.resource(f"finstat-kit://{name}", name=name, description=what, mime_type="text/csv")(
-            text
-        )
+        made.add_tool(_bounded(tool, caller), annotations=_READS)
+    for name, text in _LISTS.items():
+        made.resource(f"finstat-kit://{name}", name=name, mime_type="text/csv")(text)
     return made
 
 
+class _Caller:
+    """Calls tools one after the other; none sends a request after its time.
+
+    Args:
+        register: Of the tools.
+        seconds: That a call may take.
+    """
+
+    def __init__(self, register: Register, seconds: float) -> None:
+        self.register, self.seconds = register, seconds
+        self.late = ToolError(
+            f"this takes more than {seconds:g} s; ask for fewer units or years, use a mirror "
+            "(finstat-kit sync, then finstat-kit mcp --mirror PATH), or a notebook"
+        )
+        self._lock = threading.Lock()
+
+    def call(self, tool: Callable[..., Answer], given: dict[str, Any]) -> Answer | ToolError:
+        """Call a tool, in a thread that may be left alone when the time is over."""
+        exchange = self.register._session.exchange
+        with self._lock, warnings.catch_warnings(record=True) as raised:
+            warnings.simplefilter("always", RegisterWarning)
+            exchange.end = exchange.clock() + self.seconds
+            try:
+                found = tool(**given)
+            except Stopped:
+                return self.late
+            except RegisterError as error:
+                return ToolError(shown(str(error), None))
+            finally:
+                exchange.end = inf
+        found.notes += [str(warning.message) for warning in raised]
+        return found
+
+
 def _bounded(
-    tool: Callable[..., Answer], register: Register, lock: anyio.Lock, seconds: float
+    tool: Callable[..., Answer], caller: _Caller
 ) -> Callable[..., Awaitable[CallToolResult]]:
     """Return a tool that runs in a thread, reports its requests, and ends in time."""
 
     @wraps(tool)
     async def call(ctx: Context[Any, Any], **given: Any) -> CallToolResult:  # noqa: ANN401
-        exchange = register._session.exchange
-        async with lock:
-            found: Answer | ToolError = ToolError(
-                f"this takes more than {seconds:g} s; ask for fewer units or years, use a mirror "
-                "(finstat-kit sync, then finstat-kit mcp --mirror PATH), or a notebook"
-            )
-            exchange.end = exchange.clock() + seconds
-            async with anyio.create_task_group() as reporting:
-                reporting.start_soon(_report, ctx, register, register.stats.requests)
-                with anyio.move_on_after(seconds), suppress(Stopped):
-                    found = await run_sync(partial(_run, tool, given), abandon_on_cancel=True)
-                reporting.cancel_scope.cancel()
-            exchange.end = inf
+        found: Answer | ToolError = caller.late
+        async with anyio.create_task_group() as reporting:
+            reporting.start_soon(_report, ctx, caller.register)
+            with anyio.move_on_after(caller.seconds):
+                found = await run_sync(caller.call, tool, given, abandon_on_cancel=True)
+            reporting.cancel_scope.cancel()
         if isinstance(found, ToolError):
             raise found
         return CallToolResult(
@@ -99,20 +124,10 @@ def _bounded(
     return call
 
 
-def _run(tool: Callable[..., Answer], given: dict[str, Any]) -> Answer | ToolError:
-    with warnings.catch_warnings(record=True) as raised:
-        warnings.simplefilter("always", RegisterWarning)
-        try:
-            found = tool(**given)
-        except RegisterError as error:
-            return ToolError(shown(str(error), None))
-    found.notes += [str(warning.message) for warning in raised]
-    return found
-
-
-async def _report(ctx: Context[Any, Any], register: Register, before: int) -> None:
-    """Report each second how many requests were sent."""
+async def _report(ctx: Context[Any, Any], register: Register) -> None:
+    """Report at once, and then each second, how many requests were sent."""
+    before = register.stats.requests
     while True:
-        await anyio.sleep(1)
         sent = register.stats.requests - before
         await ctx.report_progress(sent, message=f"{sent:,} requests")
+        await anyio.sleep(1)

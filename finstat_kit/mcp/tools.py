@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated, Final, cast
 
 import polars as pl
@@ -21,23 +20,19 @@ from finstat_kit.mcp.answer import Answer
 from finstat_kit.mirror.local_register import LocalRegister
 from finstat_kit.protocol.wire import BY_FIELD, CodelistName
 
-_NONE: Final[Mapping[str, object]] = MappingProxyType({})
 SECONDS: Final = 60  # that a call may take
 _ITEMS: Final = ("sales", "operating_result", "net_profit", "total_assets", "equity", "liabilities")
 _SHOWN: Final = ("matched_by", "id", "ico", "nazovUJ", "mesto", "stav")
 _SOURCE: Final = ("kind", "months", "statement_id", "superseded_by", "report_id", "reason")
+Facts = Mapping[str, object]
 _FILING: Final = (
     "year", "period_from", "period_to", "kind", "consolidated", "counts", "statement_id", "filed",
     "superseded_by", "reason",
 )  # fmt: skip
 _OF_REASONS: Final = "A figure that is not there is null; reason says why. It is no zero."
 Unit = Annotated[str, Field(description="An IČO, DIČ or id, or words of a name only one unit has")]
-Years = Annotated[
-    list[int] | None, Field(description="Years in which periods end; null is every year")
-]
-Values = Annotated[
-    list[str], Field(description="Items or ratios, as finstat-kit://items lists them")
-]
+Years = Annotated[list[int] | None, Field(description="Years in which periods end; null is all")]
+Values = Annotated[list[str], Field(description="Items or ratios, see finstat-kit://items")]
 
 
 class Tools:
@@ -144,14 +139,15 @@ class Tools:
         return self._answer(shown, call, _OF_REASONS)
 
     def peers(self, unit: Unit, values: Values, year: int) -> Answer:
-        """Return how a unit stands among the units of its section of activity and its size."""
+        """Return how a unit stands among the units of its division of activity and its size."""
         id_ = self._id(unit)
         code = self._register.units.get(id_)["skNace"].item()
         if code is None:
             raise invalid("unit", unit, "has no activity in its record")
         money, call = self._figures_of_sector(code[:2], year)
-        shown = fk.peers(money, id_, values, year=year)
-        call += f"\nfk.peers(money, {id_}, {values}, year={year})"
+        by: tuple[Grouping, Grouping] = ("division", "size_by_law")  # of one division all are here
+        shown = fk.peers(money, id_, values, by, year=year)
+        call += f"\nfk.peers(money, {id_}, {values}, {by}, year={year})"
         return self._answer(shown, call, _OF_REASONS)
 
     def codes(self, codelist: CodelistName, text: str = "") -> Answer:
@@ -180,13 +176,13 @@ class Tools:
         return self._register.financials(ids, year, max_requests=self._most), call
 
     def _answer(
-        self, frame: pl.DataFrame, python: str, *notes: str, facts: Mapping[str, object] = _NONE
+        self, frame: pl.DataFrame, python: str, *notes: str, facts: Facts | None = None
     ) -> Answer:
         reg = self._register
         name = f"mirror:{reg.path}" if isinstance(reg, LocalRegister) else reg.base_url.rstrip(":")
         lines = f"import finstat_kit as fk; fk.use({name!r})\n{python}"
         found = Answer(reg.cite(lang=self._lang), bool(reg.invented), lines, list(notes))
-        found.add(frame, facts)
+        found.add(frame, facts or {})
         return found
 
 
@@ -197,7 +193,6 @@ def _codes(activity: str) -> list[str]:
     divisions = pl.DataFrame({"skNace": [f"{number:02}" for number in range(1, 100)]})
     own = groups.with_group(divisions, "section").filter(section=activity.upper())
     if own.is_empty():
-        raise invalid(
-            "activity", activity, "is no sector", give="a section, A to U, or digits of a code"
-        )
+        cure = "a section, A to U, or digits of a code"
+        raise invalid("activity", activity, "is no sector", give=cure)
     return own["skNace"].to_list()

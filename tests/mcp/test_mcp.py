@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +28,7 @@ from finstat_kit.mcp.server import server
 from finstat_kit.protocol.wire import Reply
 from tests.support.clock import FakeClock
 from tests.support.faults import HANG, FaultServer
-from tests.support.registers import Watched, timed
+from tests.support.registers import Altered, Watched, timed
 
 Call = tuple[str, Mapping[str, object]]
 YEAR: Final = 2020
@@ -113,7 +114,8 @@ def test_each_tool_gives_what_the_public_name_gives(sample: Sample, unit: int) -
         ("sector", {"activity": division, "values": values, "year": YEAR, "by": "kraj"},
          fk.summary(of_sector, values, "kraj"), ["value", "kraj", "units", "n", "sum", "median"]),
         ("peers", {"unit": str(unit), "values": values, "year": YEAR},
-         fk.peers(of_sector, unit, values, year=YEAR), ["value", "n", "own", "percentile"]),
+         fk.peers(of_sector, unit, values, ("division", "size_by_law"), year=YEAR),
+         ["value", "n", "own", "percentile"]),
         ("codes", {"codelist": "regions", "text": "žilin"},
          sample.codelist("regions").filter(name_sk="Žilinský kraj"), ["code", "name_en"]),
     ]  # fmt: skip
@@ -258,6 +260,40 @@ def test_a_call_ends_in_time() -> None:
         text = fault_of(register, "codes", seconds=0.3, codelist="regions")
     assert "more than 0.3 s" in text
     assert "mirror" in text
+
+
+def test_a_call_that_is_late_sends_nothing_more(sample: Sample) -> None:
+    """It is left alone, and ends at its next request."""
+    release = threading.Event()
+
+    def waiting(body: bytes) -> bytes:
+        release.wait(20)
+        return body
+
+    register = Altered({"*": waiting})
+    assert "more than 0.2 s" in fault_of(register, "unit", seconds=0.2, unit="365")
+    sent = register.asked
+    release.set()
+    for thread in threading.enumerate():
+        if "AnyIO" in thread.name:
+            thread.join(20)
+    assert register.asked == sent == 1
+
+
+def test_a_call_reports_its_requests(sample: Sample) -> None:
+    """As it goes on."""
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def session() -> CallToolResult:
+        async with Client(server(sample, "en")) as client:
+            given = {"codelist": "regions"}
+            return await client.call_tool("codes", given, progress_callback=hear)
+
+    assert not anyio.run(session).is_error
+    assert heard[0] == "0 requests"
 
 
 def test_without_the_extra_the_error_names_it() -> None:
