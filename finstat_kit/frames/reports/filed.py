@@ -456,9 +456,9 @@ def _table(part: Part, lang: Lang, *, folded: bool, whole: bool) -> str:
     rows = number_format.with_noun(len(part.lines), "rows", lang)
     name = escape(part.name)
     box, below = "b", ""
-    if not whole and (more := len(part.lines) - _SCROLLED) > 0:
-        box = "b l"
-        rest = _WORDS[lang]["more"].format(rows=number_format.with_noun(more, "rows", lang))
+    if not whole and len(part.lines) > _SCROLLED:
+        # How many are in sight depends on how captions wrap.
+        box, rest = "b l", _WORDS[lang]["scrolls"].format(rows=rows)
         below = f'<div class="e"><small>{rest}</small></div>'
     return (
         f"<details{'' if folded else ' open'}>"

@@ -188,12 +188,12 @@ def test_html() -> None:
 
 
 def test_a_table_of_sixty_rows_has_no_fold() -> None:
-    """A longer one scrolls, and how many rows follow stands below it."""
+    """A longer one scrolls, and below it stands how many rows it has."""
     one = frame(report(7, 699, [["5"] * many for many in sizes(699)]))
     page = fk.as_filed(one, lang="en")._repr_html_()
 
-    assert re.findall("<small>([0-9]+ rows?) more below", page) == ["18 rows", "7 rows", "1 row"]
-    assert "more below" not in fk.as_filed(micro(), lang="en")._repr_html_()
+    assert re.findall("<small>([0-9]+) rows in all", page) == ["78", "67", "61"]
+    assert "in all" not in fk.as_filed(micro(), lang="en")._repr_html_()
 
 
 def test_a_page_is_complete(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_page_is_complete(tmp_path: Path) -> None:
 
     assert page.count("<tr") == 206 + 2 + 1 + 1
     assert re.findall("<details(.*?)>", page) == [" open"] * 3
-    assert "more below" not in page
+    assert "in all" not in page
     assert not re.search(r"(src|href)=|url\(|@import", page)
     assert page.endswith(f"<footer>{cited}</footer></body></html>\n")
     with pytest.raises(fk.UsageError, match="path="):
