@@ -930,7 +930,7 @@ MUTATIONS = [
         "extract.py:_parts",
         'cells = cells.join(held, on=["report_id", "version"], how="semi")',
         "pass",
-        "test_an_extract_has_the_contents_of_its_units",
+        "test_an_extract_has_the_cells_of_the_newest_version",
     ),
     Mutation(
         "a run that was removed is missed",

@@ -876,6 +876,40 @@ def test_an_extract_has_the_contents_of_its_units(
 
 
 @pytest.mark.slow
+def test_an_extract_has_the_cells_of_the_newest_version(
+    mirror: fk.Mirror, register: Watched, tmp_path: Path
+) -> None:
+    """Of a report whose content changed, those that were fetched last, and each once."""
+    report = int(mirror.cells().select(pl.col("report_id").min()).collect().item())
+    path, query = RECORDS["reports"], f"id={report}"
+    record = json.loads(register.sample._answer("GET", path, query).body)
+    filled = record["obsah"]["tabulky"][0]["data"]
+    at = next(i for i, text in enumerate(filled) if text)
+    filled[at] = "987654"
+    page = b'{"id":[%d],"existujeDalsieId":false}' % report
+    next_day(register)
+
+    def changed(asked: str, of: str) -> Reply | None:
+        if (asked, of) == (path, query):
+            return Reply(200, {}, json.dumps(record).encode())
+        return Reply(200, {}, page) if asked == "/api/uctovne-vykazy" else None
+
+    register.instead = changed
+    mirror.sync()
+    statement = int(mirror.reports.get([report])["idUctovnejZavierky"][0])
+    unit = int(mirror.statements.get([statement])["idUJ"][0])
+    small = mirror.extract(tmp_path / "small", [unit])
+
+    place = ["table", "row", "column"]
+    own, extracted = (
+        source.cells().filter(report_id=report).sort(place).collect() for source in (mirror, small)
+    )
+    assert 987654 in own["value"].to_list()
+    assert_frame_equal(extracted, own)
+    assert_frame_equal(small.cells(small.reports.get([report])).sort(place), own)
+
+
+@pytest.mark.slow
 def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -> None:
     """The way out is another extract: it cannot be synced itself."""
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
