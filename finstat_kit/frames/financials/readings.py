@@ -7,7 +7,7 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from functools import cache, reduce
+from functools import lru_cache, reduce
 from operator import or_
 from typing import Final, NamedTuple
 
@@ -18,14 +18,17 @@ from finstat_kit.frames.financials import items
 from finstat_kit.frames.reports.cells import CELLS, REASON, CellReader, layout_of
 from finstat_kit.frames.reports.sums import (
     Amounts,
+    Floats,
     FormSums,
+    Ints,
+    Mask,
     balance_totals,
     failing_sums,
     in_cents,
 )
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import FormOf
+from finstat_kit.protocol.forms import Form, FormOf
 
 # Returns the filled cells of some reports, and perhaps of others.
 CellsOf = Callable[[pl.Series], pl.LazyFrame]
@@ -42,9 +45,9 @@ _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
 _CELLS: Final = 1_000_000  # cells that are read at a time
-# Reports whose cells are in memory as a matrix at a time. Few: each thread keeps the memory of the
-# largest matrix that it freed.
-_SLICE: Final = 1_000
+# The size of a matrix of cells and reports. Small: each thread keeps the memory of the largest one
+# that it freed.
+_MATRIX: Final = 500_000
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema(
     {"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean(), "moved": pl.Boolean()}
@@ -102,7 +105,6 @@ class FigureReader:
         self._used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
         self._periods = ("current", "previous") if previous else ("current",)
         self._every = previous or not self._used.isdisjoint(_OF_ALL)
-        self._plan = cache(self._planned)
 
     def of_tables(self, reports: pl.DataFrame) -> Readings:
         """Read records of reports, each once, out of their tables."""
@@ -159,54 +161,112 @@ class FigureReader:
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return the checks of reports on one form, and their figures period by period."""
-        checks: list[pl.DataFrame] = []
-        figures: dict[str, list[pl.DataFrame]] = {period: [] for period in self._periods}
-        for ids, amounts in _amounts(reports, cells, plan):
-            imbalance, failing = np.full(len(ids), np.nan), np.zeros(len(ids), np.int64)
-            if plan.sums.totals is not None:
-                imbalance = amounts.up(zip((1.0, -1.0), plan.sums.totals, strict=True)).amounts
+        ids, imbalances, failing = [], [], []
+        odd: dict[str, list[Mask]] = {period: [] for period in self._periods}
+        added: dict[tuple[str, str], list[Floats]] = {term: [] for term in plan.terms}
+        for some, amounts in _amounts(reports, cells, plan):
+            ids.append(some)
+            if plan.totals is not None:
+                imbalances.append(amounts.up(zip((1.0, -1.0), plan.totals, strict=True)).amounts)
             if "sums_failing" in self._used:
-                failing = failing_sums(amounts, plan.sums)
-            differences = in_cents({"balance_difference": imbalance}).to_series()
-            sums_failing = pl.Series("failing", failing, pl.Int32)
-            checks.append(pl.DataFrame([ids, differences, sums_failing]))
-            for period, of_period in figures.items():
-                has_nan, sums = np.zeros(len(ids), np.bool_), {}
-                for (item, of), terms in plan.terms.items():
-                    if of == period:
-                        added = amounts.up(terms)
-                        sums[item] = added.amounts
-                        has_nan |= np.isnan(added.values)
-                periods = pl.Series("period", [period], PERIOD).new_from_index(0, len(ids))
-                moved = pl.Series("moved", [plan.mismatched]).new_from_index(0, len(ids))
-                described = pl.DataFrame([ids, periods, pl.Series("odd", has_nan), moved])
-                of_period.append(described.hstack(in_cents(sums)))
-        return pl.concat(checks), [pl.concat(frames, rechunk=True) for frames in figures.values()]
+                failing.append(failing_sums(amounts, plan.sums))
+            has_nan = {period: np.zeros(len(some), np.bool_) for period in self._periods}
+            for (item, period), terms in plan.terms.items():
+                sums = amounts.up(terms)
+                added[item, period].append(sums.amounts)
+                has_nan[period] |= np.isnan(sums.values)
+            for period, of_period in odd.items():
+                of_period.append(has_nan[period])
+        if not ids:
+            return pl.DataFrame(schema=_CHECKS), []
+        amounts_read = in_cents(
+            {
+                "balance_difference": np.concatenate(
+                    imbalances or [np.full(reports.height, np.nan)]
+                ),
+                **{f"{item} {of}": np.concatenate(sums) for (item, of), sums in added.items()},
+            }
+        )
+        frame = pl.DataFrame(
+            [
+                pl.concat(ids),
+                amounts_read["balance_difference"],
+                pl.Series(
+                    "failing", np.concatenate(failing or [np.zeros(reports.height, np.int64)])
+                ),
+            ]
+        )
+        figures = [
+            pl.DataFrame(
+                [
+                    frame["report_id"],
+                    pl.Series("period", [period], PERIOD).new_from_index(0, reports.height),
+                    pl.Series("odd", np.concatenate(odd[period])),
+                    pl.Series("moved", [plan.mismatched]).new_from_index(0, reports.height),
+                    *(
+                        amounts_read[f"{item} {of}"].alias(item)
+                        for item, of in added
+                        if of == period
+                    ),
+                ]
+            )
+            for period in self._periods
+        ]
+        return frame.cast({"failing": pl.Int32}), figures
 
-    def _planned(self, template: int) -> _Plan:
+    def _plan(self, template: int) -> _Plan:
         """Return what is read of reports on a form."""
         form = self._form_of(template)
         assert form is not None  # reports fit it
-        sums = FormSums(form)
-        parts = items.parts_of(layout_of({template: form}, CELLS), self._live, self._activity)
-        parts = parts.filter(pl.col("period").is_in(self._periods))
-        if not self._every:
-            parts = parts.filter(pl.col("item").is_in(list(self._used)))
-        wanted_cells = parts.select(_PLACE)
-        condition, many = pl.col("template") == template, sums.cells
-        if "sums_failing" not in self._used:
-            sides = balance_totals(form) if "balance_difference" in self._used else None
-            sides_of_form = pl.DataFrame(sides or (), schema=wanted_cells.schema, orient="row")
-            wanted_cells = pl.concat([wanted_cells, sides_of_form])
-            condition &= _near_cells(wanted_cells)
-            many = wanted_cells.height
-        return _Plan(
-            sums,
-            items.terms_of(parts.with_columns(cell=sums.place)),
-            condition,
-            max(many, 1),
-            items.is_mismatched(template, self._live),
-        )
+        wanted = None if self._every else self._used.intersection(items.names())
+        checks = self._used & {"sums_failing", "balance_difference"}
+        return _planned(form, self._live(template), self._activity, wanted, checks, self._periods)
+
+
+@lru_cache(maxsize=256)
+def _planned(
+    form: Form,
+    live: Form | None,
+    activity: items.Activity,
+    wanted: frozenset[str] | None,
+    checks: frozenset[str],
+    periods: tuple[str, ...],
+) -> _Plan:
+    """Return what is read of reports on a form.
+
+    Args:
+        form: By which cells are read.
+        live: Whose captions are compared with those of the items.
+        activity: As of `FigureReader`.
+        wanted: Items; None for all.
+        checks: Columns of checks.
+        periods: Of the items.
+    """
+    sums, template = FormSums(form), form.id
+    parts = items.parts_of(layout_of({template: form}, CELLS), lambda _: live, activity)
+    parts = parts.filter(pl.col("period").is_in(periods))
+    if wanted is not None:
+        parts = parts.filter(pl.col("item").is_in(wanted))
+    parts = parts.with_columns(cell=sums.place)
+    condition, read_cells = pl.col("template") == template, np.arange(sums.cells)
+    if "sums_failing" not in checks:
+        sides = balance_totals(form) if "balance_difference" in checks else None
+        read = parts.select(_PLACE)
+        read = pl.concat([read, pl.DataFrame(sides or (), schema=read.schema, orient="row")])
+        condition &= _near_cells(read)
+        read_cells = read.select(sums.place.unique()).to_series().to_numpy()
+    places = np.full(sums.cells, -1)
+    places[read_cells] = np.arange(len(read_cells))
+    totals = sums.totals if "balance_difference" in checks else None
+    return _Plan(
+        sums,
+        items.terms_of(parts.with_columns(cell=pl.Series(places).gather(parts["cell"]))),
+        None if totals is None else (int(places[totals[0]]), int(places[totals[1]])),
+        condition,
+        places,
+        max(len(read_cells), 1),
+        items.is_mismatched(template, lambda _: live),
+    )
 
 
 class _Plan(NamedTuple):
@@ -215,14 +275,19 @@ class _Plan(NamedTuple):
     Attributes:
         sums: Of the form.
         terms: The cells that are added up, by item and period.
-        cells: Whether a cell is read.
+        totals: The cells of both totals of the balance sheet; None if they are not compared.
+        cells: Whether a cell may be one of those that are read.
+        places: Of each cell of the form its row among those that are read, which the terms and
+            totals name; -1 where it is not read.
         many: The number of cells that are.
         mismatched: Whether an item expects another caption.
     """
 
     sums: FormSums
     terms: dict[tuple[str, str], list[tuple[float, int]]]
+    totals: tuple[int, int] | None
     cells: pl.Expr
+    places: Ints
     many: int
     mismatched: bool
 
@@ -236,13 +301,15 @@ def _amounts(
     for batch in reports.sort("report_id").iter_slices(max(_CELLS // plan.many, 1)):
         columns = batch.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
         filed = cells(batch["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
-        rows = filed.select("report", *_PLACE, "value").collect(engine="streaming")
-        for start in range(0, batch.height, _SLICE):
-            ids = batch["report_id"][start : start + _SLICE]
-            part = rows.filter(pl.col("report").is_between(start, start + len(ids) - 1)).select(
-                pl.col("report") - start, "value", cell=plan.sums.place
-            )
-            yield ids, Amounts((plan.sums.cells, len(ids)), part)
+        rows = filed.select("report", "value", cell=plan.sums.place).collect(engine="streaming")
+        cell = plan.places[rows["cell"].to_numpy()]
+        rows = rows.with_columns(pl.Series("cell", cell)).filter(pl.Series(cell >= 0))
+        size = max(_MATRIX // plan.many, 1)
+        for start in range(0, batch.height, size):
+            ids = batch["report_id"][start : start + size]
+            part = rows.filter(pl.col("report").is_between(start, start + len(ids) - 1))
+            part = part.with_columns(pl.col("report") - start)
+            yield ids, Amounts((plan.many, len(ids)), part)
 
 
 def of_items() -> pl.Expr:
