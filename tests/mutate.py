@@ -730,7 +730,7 @@ MUTATIONS = [
     Mutation(
         "a filing none of whose figures can be read is not filed",
         "findings/panel.py:_is_present",
-        ' & (pl.col("reason").is_null() | any_of_items(table))',
+        ' & (pl.col("reason").is_null() | any_of_items(columns_of(table)))',
         "",
         "test_a_filing_none_of_whose_figures_can_be_read_is_not_filed",
     ),

@@ -180,7 +180,7 @@ class Figures:
         filed = filings_of(self._state, units, query)
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
-        carried = assemble.carried(units)
+        carried = assemble.carried(units.lazy()).collect()
         taken = _narrowed(self._taken(filed), carried, "unit_id", query.on(*known))
         taken, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
@@ -188,7 +188,7 @@ class Figures:
                 carried.join(taken, on="unit_id")
                 .with_columns(assemble.READ_FROM)
                 .join(
-                    assemble.sources(listed),
+                    assemble.sources(listed.lazy()).collect(),
                     left_on="read_from",
                     right_on="statement_id",
                     how="left",

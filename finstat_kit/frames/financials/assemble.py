@@ -53,6 +53,7 @@ PROVENANCE: Final = pl.Schema(
     }
 )
 
+_ITEMS: Final = frozenset(items.names())
 # A statement that another unit lists, too, is read for its own alone.
 READ_FROM: Final = pl.when(pl.col("reason").is_null()).then("statement_id").alias("read_from")
 
@@ -130,21 +131,23 @@ def assembled(
         readings: What these reports say.
         from_previous: Add a row for the year before out of each filing.
     """
-    described = taken.join(carried(units), on="unit_id", how="left").with_columns(READ_FROM)
-    reasons = reasons_of_filings(listed, readings)
-    for part in (sources(listed), _checks(readings.checks, listed), reasons):
+    reports = listed.lazy()
+    described = taken.lazy().join(carried(units.lazy()), on="unit_id", how="left")
+    described = described.with_columns(READ_FROM)
+    reasons = reasons_of_filings(reports, readings)
+    for part in (sources(reports), _checks(readings.checks, reports), reasons):
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
     described = described.join(
-        _title_pages(listed, described),
+        _title_pages(reports, described),
         left_on=["unit_id", "read_from"],
         right_on=["unit_id", "statement_id"],
         how="left",
     )
-    figures = figures_of_filings(readings, listed)
-    rows = [_of_this_year(described, figures)]
+    figures, item_names = figures_of_filings(readings, reports), items.columns_of(readings.figures)
+    rows = [_of_this_year(described, figures, item_names)]
     if from_previous:
-        rows.append(_of_the_year_before(described, figures))
-    return _in_order(pl.concat(rows), units)
+        rows.append(_of_the_year_before(described, figures, item_names))
+    return _in_order(pl.concat(rows).collect(), units)
 
 
 def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
@@ -159,19 +162,24 @@ def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
     return rows if order.is_sorted() else rows[order]  # a copy takes as much memory again
 
 
-def _of_this_year(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+def _of_this_year(
+    described: pl.LazyFrame, figures: pl.LazyFrame, item_names: Sequence[str]
+) -> pl.LazyFrame:
     now = figures.filter(period="current")
     rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
     nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
     described_rows = rows.with_columns(
         source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)
     )
-    return _with_reasons(described_rows, nothing)
+    return _with_reasons(described_rows, nothing, item_names)
 
 
-def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
+def _of_the_year_before(
+    described: pl.LazyFrame, figures: pl.LazyFrame, item_names: Sequence[str]
+) -> pl.LazyFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
-    before = figures.filter(pl.col("period") == "previous", pl.col("odd") | any_of_items(figures))
+    is_any = pl.col("odd") | any_of_items(item_names)
+    before = figures.filter(pl.col("period") == "previous", is_any)
     begins = pl.col("period_from")
     last = pl.when(filings.is_plausible(begins)).then(begins.dt.offset_by("-1d"))
     # Title pages are typed by filers: where theirs ends on another day, its length is not known.
@@ -187,16 +195,15 @@ def _of_the_year_before(described: pl.DataFrame, figures: pl.DataFrame) -> pl.Da
         source_column=pl.lit("previous", PERIOD),
         undated=last.is_null(),
     )
-    return _with_reasons(rows, pl.lit("not_a_number", REASON))
+    return _with_reasons(rows, pl.lit("not_a_number", REASON), item_names)
 
 
-def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
+def _with_reasons(rows: pl.LazyFrame, nothing: pl.Expr, item_names: Sequence[str]) -> pl.LazyFrame:
     """Return rows with the reason why they have no figures, or not all that were filed.
 
     Amounts of another currency are none: they are not added up, and not divided, with euros. Nor
     are those of the year before where that is not known.
     """
-    absent_items = [name for name in items.names() if name not in rows.columns]
     reason = (
         pl.when("undated").then(pl.lit("unreadable", REASON))
         .when(~pl.col("any_figure")).then(nothing)
@@ -204,27 +211,26 @@ def _with_reasons(rows: pl.DataFrame, nothing: pl.Expr) -> pl.DataFrame:
         .when("foreign").then(pl.lit("other_currency", REASON))
         .when("moved").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
-    rows = rows.with_columns(
-        any_figure=any_of_items(rows), foreign=(pl.col("currency") != EURO).fill_null(value=False)
-    ).with_columns(shown=pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated"))
-    figures = ["sums_failing", "balance_difference"]
-    if (rows["any_figure"] & ~rows["shown"]).any():  # else a copy of the items would be the same
-        figures += items.columns_of(rows)
+    is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
+    shown = pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated")
+    columns = schema()
+    amounts = {*item_names, "sums_failing", "balance_difference"}
+    held = [
+        (pl.when("shown").then(name) if name in amounts else reason if name == "reason"
+         else pl.col(name) if name not in _ITEMS or name in amounts else pl.lit(None))
+        .cast(dtype).alias(name)
+        for name, dtype in columns.items()
+    ]  # fmt: skip
     return (
-        rows.with_columns(
-            reason.alias("reason"),
-            *(pl.when("shown").then(name).alias(name) for name in figures),
-            *(pl.lit(None, pl.Float64).alias(name) for name in absent_items),
-        )
-        .select(schema().names())
-        .cast(schema())
+        rows.with_columns(any_figure=any_of_items(item_names), foreign=is_foreign)
+        .with_columns(shown=shown)
+        .select(held)
     )
 
 
-def carried(units: pl.DataFrame) -> pl.DataFrame:
+def carried(units: pl.LazyFrame) -> pl.LazyFrame:
     """Return what rows carry along from the records of units."""
-    columns = ("id", "nazovUJ", *CARRIED, *DAYS)
-    return units.select(columns).rename({"id": "unit_id", "nazovUJ": "name"})
+    return units.select(unit_id="id", name="nazovUJ", **{n: pl.col(n) for n in (*CARRIED, *DAYS)})
 
 
 def form_order() -> pl.Expr:
@@ -234,7 +240,7 @@ def form_order() -> pl.Expr:
     )
 
 
-def sources(listed: pl.DataFrame) -> pl.DataFrame:
+def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
     """Return what each filing's figures come from: of two reports the balance sheet."""
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
@@ -274,7 +280,7 @@ def _is_read() -> pl.Expr:
     return pl.col("own") & has_tables() & pl.col("idSablony").is_not_null() & is_source
 
 
-def _title_pages(listed: pl.DataFrame, described: pl.DataFrame) -> pl.DataFrame:
+def _title_pages(listed: pl.LazyFrame, described: pl.LazyFrame) -> pl.LazyFrame:
     """Return what the title pages of each filing have from another unit or period."""
     expected = described.select("unit_id", "read_from", "ico", "period_from", "period_to")
     page, *facts = map(pl.col, ("titulnaStrana", "ico", "period_from", "period_to"))
@@ -286,9 +292,10 @@ def _title_pages(listed: pl.DataFrame, described: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _checks(checks: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
+def _checks(checks: pl.DataFrame, listed: pl.LazyFrame) -> pl.LazyFrame:
     return (
-        checks.join(listed.filter("is_source").select("report_id", "statement_id"), on="report_id")
+        checks.lazy()
+        .join(listed.filter("is_source").select("report_id", "statement_id"), on="report_id")
         .group_by("statement_id")
         .agg(
             sums_failing=pl.col("failing").sum(),

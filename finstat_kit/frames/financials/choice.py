@@ -23,6 +23,7 @@ INTERIM: Final = "Priebežná"
 _USUAL_MONTHS: Final = 12
 _EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
 _BOTH: Final = 2  # statements with numbers
+_MERITS: Final = pl.Schema({"statement_id": pl.Int64(), "merit": pl.Int32()})
 # Filings of a unit and year that are tried one after the other; of more, twice as many each time.
 _ONE_BY_ONE: Final = 4
 
@@ -112,30 +113,38 @@ class Choice:
         The columns of `rivals`, and ``superseded_by_reason``.
         """
         choices = chosen(self._kinded, self._able, self._merits)
-        newest = choices.select(statement_id="superseded_by").drop_nulls().unique()
-        listed = self.listed.join(newest, on="statement_id", how="semi", maintain_order="left")
+        if not choices["superseded_by"].count():
+            return choices.with_columns(superseded_by_reason=pl.lit(None, REASON))
+        newest = choices.lazy().select(statement_id="superseded_by").drop_nulls().unique()
+        listed = self.listed.lazy().join(
+            newest, on="statement_id", how="semi", maintain_order="left"
+        )
         # Of half a filing the other half is not there.
-        half = self._merits.filter(merit=1).join(_complete(listed), on="statement_id", how="anti")
+        half = self._merits.lazy().filter(merit=1).select("statement_id")
+        half = half.join(_complete(listed), on="statement_id", how="anti")
         why = newest.join(
-            reasons_of_filings(listed, self.readings, half["statement_id"]),
-            on="statement_id", how="left",
+            reasons_of_filings(listed, self.readings, half), on="statement_id", how="left"
         ).select(
             superseded_by="statement_id",
             superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
-        )  # fmt: skip
-        return choices.join(why, on="superseded_by", how="left")
+        )
+        return choices.lazy().join(why, on="superseded_by", how="left").collect()
 
     def _refresh(self) -> None:
         """See what the reports added so far show: kinds, merits, and what follows next."""
         self.listed = listed_reports(self._ids, self.reports)
-        next_ids = self._ids.join(self.listed, on="report_id", how="anti", maintain_order="left")
-        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode()))
+        next_ids = self._ids.lazy().join(
+            self.listed.lazy(), on="report_id", how="anti", maintain_order="left"
+        )
+        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode())).collect()
         kind = pl.col("titulnaStrana").struct.field("typZavierky")
         kinds = (
-            self.listed.filter("own")
+            self.listed.lazy()
+            .filter("own")
             .select("statement_id", kind=kind)
             .drop_nulls()
             .unique("statement_id", keep="first", maintain_order=True)
+            .collect()
         )
         if self._kinds is None or not self._kinds.equals(kinds):
             self._kinds = kinds
@@ -145,9 +154,15 @@ class Choice:
 
     def _merits_of(self) -> pl.DataFrame:
         """Return of how many statements, balance sheet and income, filings have numbers."""
-        now = figures_of_filings(self.readings, self.listed).filter(period="current")
-        parts = [any_of_items(now, names).cast(pl.Int32) for names in items.by_statement()]
-        merits = now.select("statement_id", merit=pl.sum_horizontal(parts))
+        if self.reports.is_empty() and self._not_held.is_empty():
+            return pl.DataFrame(schema=_MERITS)
+        now = figures_of_filings(self.readings, self.listed.lazy()).filter(period="current")
+        there = items.columns_of(self.readings.figures)
+        parts = [
+            any_of_items(set(names).intersection(there)).cast(pl.Int32)
+            for names in items.by_statement()
+        ]
+        merits = now.select("statement_id", merit=pl.sum_horizontal(parts)).collect()
         if self._not_held.is_empty():
             return merits
         untried = (
@@ -165,11 +180,15 @@ def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
         filings: Result of `by_rule`.
         kinds: ``statement_id`` and ``kind`` of those without one.
     """
-    by_reports = kinds.select("statement_id", by_reports="kind")
+    if kinds.is_empty():
+        return filings
+    by_reports = kinds.lazy().select("statement_id", by_reports="kind")
     return (
-        filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
+        filings.lazy()
+        .join(by_reports, on="statement_id", how="left", maintain_order="left")
         .with_columns(kind=pl.coalesce("kind", "by_reports"))
         .drop("by_reports")
+        .collect()
     )
 
 
@@ -187,9 +206,8 @@ def rivals(filings: pl.DataFrame) -> pl.DataFrame:
         periods end in the year, and how many filings this one corrects.
     """
     key = [*KEY[:-1], "counted_as", "undated"]
-    candidates = filings.with_columns(counted_as=_counted_as(), undated=undated()).filter(
-        pl.col("counted_as").is_in(KINDS)
-    )
+    rows = filings.lazy().with_columns(counted_as=_counted_as(), undated=undated())
+    candidates = rows.filter(pl.col("counted_as").is_in(KINDS))
     able = in_turn(candidates, key).with_columns(
         supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
     )
@@ -201,10 +219,11 @@ def rivals(filings: pl.DataFrame) -> pl.DataFrame:
         able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
         .sort("unit_id", "year", "turn")
         .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
+        .collect()
     )
 
 
-def in_preference(filings: pl.DataFrame) -> pl.DataFrame:
+def in_preference(filings: pl.LazyFrame) -> pl.LazyFrame:
     """Sort filings of a year by which one is taken first.
 
     The statement of the unit itself goes before one of a fund or of several units, an ordinary one
@@ -239,18 +258,21 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
     Returns:
         The columns of `rivals`; ``superseded_by`` is the newest filing where another one is taken.
     """
-    newest = able.filter(turn=0).select(*_EACH, newest="statement_id")
+    rivals_of_all, columns = able.lazy(), able.columns
+    newest = rivals_of_all.filter(turn=0).select(*_EACH, newest="statement_id")
     best = (
-        able.join(merits, on="statement_id", how="left")
+        rivals_of_all.join(merits.lazy(), on="statement_id", how="left")
         .sort(pl.col("merit").fill_null(0), -pl.col("turn"), descending=True)
         .unique(_EACH, keep="first", maintain_order=True)
         .join(newest, on=_EACH, nulls_equal=True)
         .with_columns(superseded_by=pl.when(pl.col("turn") > 0).then("newest"))
-        .select(able.columns)
+        .select(columns)
     )
     # What is left of a unit and year is a reason, or statements that are never taken; records that
     # have no year are left only to units without any.
-    dated = pl.concat([filings.drop_nulls("year")["unit_id"], best["unit_id"]])
+    rows = filings.lazy()
+    dated = pl.concat([rows.drop_nulls("year").select("unit_id"), best.select("unit_id")])
+    dated = dated.unique().with_columns(is_dated=pl.lit(value=True))
     of_kind = (
         pl.when(pl.col("kind") == INTERIM).then(pl.lit("interim_only", REASON))
         .when(~pl.col("kind").is_in(KINDS)).then(pl.lit("other_kind", REASON))
@@ -266,19 +288,18 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
         for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
     ]
     reason_rows = (
-        filings.with_columns(undated=undated())
-        .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True)
+        rows.with_columns(undated=undated())
+        .join(best.select(_EACH), on=_EACH, how="anti", nulls_equal=True, maintain_order="left")
+        .join(dated, on="unit_id", how="left", maintain_order="left")
         .filter(
-            pl.col("year").is_not_null()
-            | pl.col("undated").is_not_null()
-            | ~pl.col("unit_id").is_in(dated.implode())
+            pl.any_horizontal(pl.col("year", "undated").is_not_null(), pl.col("is_dated").is_null())
         )
         .with_columns(never.alias("reason"), *nothing)
         .sort("reason", maintain_order=True)
         .unique(_EACH, keep="first", maintain_order=True)
-        .select(able.columns)
+        .select(columns)
     )
-    return pl.concat([best, reason_rows])
+    return pl.concat([best, reason_rows]).collect()
 
 
 def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
@@ -287,11 +308,12 @@ def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
     Args:
         filings: Their ``statement_id`` and ``report_ids``.
     """
-    each = filings.select("statement_id", report_id="report_ids").explode("report_id").drop_nulls()
-    return each.unique(maintain_order=True).sort("report_id", descending=True)
+    each = filings.lazy().select("statement_id", report_id="report_ids")
+    each = each.explode("report_id").drop_nulls().unique(maintain_order=True)
+    return each.sort("report_id", descending=True, maintain_order=True).collect()
 
 
-def _complete(listed: pl.DataFrame) -> pl.DataFrame:
+def _complete(listed: pl.LazyFrame) -> pl.LazyFrame:
     """Return the ``statement_id`` of filings whose tables are all there."""
     has = [
         pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
@@ -326,7 +348,8 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )
     first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
     return (
-        ids.join(reports, left_on="report_id", right_on="id", maintain_order="left")
+        ids.lazy()
+        .join(reports.lazy(), left_on="report_id", right_on="id", maintain_order="left")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(
             is_source=pl.col("own")
@@ -334,14 +357,15 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
             & (pl.col("report_id") == pl.col("report_id").filter("own").max()
                .over("statement_id", "idSablony"))
         )
+        .collect()
     )  # fmt: skip
 
 
-def ambiguous(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame:
+def ambiguous(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
     """Return the ``statement_id`` of filings with reports on one form that are not the same."""
     return (
         listed.filter("own")
-        .join(readings.contents, on="report_id")
+        .join(readings.contents.lazy(), on="report_id")
         .group_by("statement_id", "idSablony")
         .agg(pl.col("content").n_unique())
         .filter(pl.col("content") > 1)
@@ -349,7 +373,7 @@ def ambiguous(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def figures_of_filings(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame:
+def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
     """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``.
 
     Reports that contradict each other give none.
@@ -357,44 +381,50 @@ def figures_of_filings(readings: Readings, listed: pl.DataFrame) -> pl.DataFrame
     keys = ["statement_id", "period"]
     item_names = items.columns_of(readings.figures)
     columns = [*keys, "odd", "moved", *item_names]
-    sources = listed.filter("is_source").join(
-        ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
+    sources = listed.filter("is_source")
+    if readings.contents.height:
+        sources = sources.join(
+            ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
+        )
+    rows = (
+        readings.figures.lazy()
+        .join(sources.select("report_id", "statement_id"), on="report_id")
+        .with_columns(alone=pl.struct(keys).is_unique())
     )
-    rows = readings.figures.join(sources.select("report_id", "statement_id"), on="report_id")
-    alone = rows.select(pl.struct(keys).is_unique()).to_series()
     several = (
-        rows.filter(~alone)
+        rows.filter(~pl.col("alone"))
         .group_by(keys, maintain_order=True)
         .agg(pl.col("odd", "moved").any(), pl.col(item_names).drop_nulls().first())
     )
-    return pl.concat([rows.filter(alone).select(columns), several.select(columns)])
+    return pl.concat([rows.filter("alone").select(columns), several.select(columns)])
 
 
 def reasons_of_filings(
-    listed: pl.DataFrame, readings: Readings, halves: pl.Series | None = None
-) -> pl.DataFrame:
+    listed: pl.LazyFrame, readings: Readings, halves: pl.LazyFrame | None = None
+) -> pl.LazyFrame:
     """Return as ``without`` why each filing has no figures, if it has none.
 
     Of half a filing that is why it does not have the other half.
     """
-    owners = listed.filter("own").select("report_id", "statement_id")
-    blank = listed.filter("is_source").select("statement_id", reason=pl.lit("all_blank", REASON))
-    if halves is not None:
-        blank = blank.filter(~pl.col("statement_id").is_in(halves.implode()))
-    not_own = listed.filter(~pl.col("own")).select("statement_id", reason=pl.lit("not_own", REASON))
-    contradicting = ambiguous(readings, listed).with_columns(reason=pl.lit("ambiguous", REASON))
     columns = ("statement_id", "reason", "rank")
+
+    def ranked(rows: pl.LazyFrame, reason: str, rank: int) -> pl.LazyFrame:
+        reasons = rows.with_columns(reason=pl.lit(reason, REASON), rank=pl.lit(rank))
+        return reasons.select(columns)
+
+    owners = listed.filter("own").select("report_id", "statement_id")
+    blank = listed.filter("is_source").select("statement_id")
+    if halves is not None:
+        blank = blank.join(halves, on="statement_id", how="anti")
+    of_all = [
+        readings.reasons.lazy().join(owners, on="report_id").select(columns),
+        ranked(blank, "all_blank", OWN),
+        ranked(listed.filter(~pl.col("own")), "not_own", REFUSED),
+    ]
+    if readings.contents.height:
+        of_all.append(ranked(ambiguous(readings, listed), "ambiguous", REFUSED))
     return (
-        pl.concat(
-            [
-                readings.reasons.join(owners, on="report_id").select(columns),
-                blank.with_columns(rank=pl.lit(OWN)).select(columns),
-                *(
-                    part.with_columns(rank=pl.lit(REFUSED)).select(columns)
-                    for part in (not_own, contradicting)
-                ),
-            ]
-        )
+        pl.concat(of_all)
         .sort("rank", "reason")
         .group_by("statement_id", maintain_order=True)
         .agg(without=pl.col("reason").first())

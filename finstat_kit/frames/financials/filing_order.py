@@ -19,7 +19,7 @@ import polars as pl
 _ENTERED_WITHIN: Final = timedelta(days=90)
 
 
-def next_ids(listed_ids: pl.DataFrame, records: pl.DataFrame, year: int) -> pl.Series:
+def next_ids(listed_ids: pl.DataFrame, records: pl.LazyFrame, year: int) -> pl.Series:
     """Return the statements to fetch next, one of each unit; none where nothing is missing.
 
     All that are left of a unit whose ids are not in the order of filing.
@@ -38,14 +38,13 @@ def next_ids(listed_ids: pl.DataFrame, records: pl.DataFrame, year: int) -> pl.S
     is_first = pl.col("next") & (pl.col("next").cum_sum().over("unit_id") == 1)
     return (
         _reached(placed, year)
-        .filter(~pl.col("fetched") & (pl.col("disordered") | (is_first & pl.col("reached"))))[
-            "statement_id"
-        ]
-        .unique()
+        .filter(~pl.col("fetched") & (pl.col("disordered") | (is_first & pl.col("reached"))))
+        .select(pl.col("statement_id").unique())
+        .collect()["statement_id"]
     )
 
 
-def possible(listed_ids: pl.DataFrame, records: pl.DataFrame, years: Sequence[int]) -> pl.DataFrame:
+def possible(listed_ids: pl.DataFrame, records: pl.LazyFrame, years: Sequence[int]) -> pl.DataFrame:
     """Return ``unit_id``, ``wanted`` and ``statement_id`` of what can be a filing of each year.
 
     That is what is fetched for the year alone, as far as *records* show.
@@ -61,14 +60,15 @@ def possible(listed_ids: pl.DataFrame, records: pl.DataFrame, years: Sequence[in
         .filter(pl.col("disordered") | pl.col("reached"))
         .select("unit_id", pl.lit(year, pl.Int32).alias("wanted"), "statement_id")
         for year in years
-    )
+    ).collect()
 
 
-def _placed(listed_ids: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
+def _placed(listed_ids: pl.DataFrame, records: pl.LazyFrame) -> pl.LazyFrame:
     """Return each statement of each unit, the highest id first, with what is known of it."""
     is_own = pl.col("owner") == pl.col("unit_id")  # a foreign one shows nothing
     return (
-        listed_ids.select("unit_id", "statement_id")
+        listed_ids.lazy()
+        .select("unit_id", "statement_id")
         .unique()
         .join(records.with_columns(fetched=pl.lit(value=True)), on="statement_id", how="left")
         .select(
@@ -81,7 +81,7 @@ def _placed(listed_ids: pl.DataFrame, records: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _reached(placed: pl.DataFrame, year: int) -> pl.DataFrame:
+def _reached(placed: pl.LazyFrame, year: int) -> pl.LazyFrame:
     """Add whether each statement is ``reached`` on the way down, and its unit is ``disordered``."""
     filed = pl.col("filed")
     ends = (filed < date(year, 1, 1) - _ENTERED_WITHIN).fill_null(value=False)

@@ -64,13 +64,13 @@ def held_by(units: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def known_of(statements: pl.DataFrame) -> pl.DataFrame:
+def known_of(statements: pl.DataFrame) -> pl.LazyFrame:
     """Return what statements show about the order of filing; see `filing_order.next_ids`."""
     filed = pl.col("datumPodania")
     # Nothing is filed before its period ends, but for the days of the last month.
     is_after = filed >= pl.col("obdobieDo").dt.month_start()
     shows = _of_the_statement().is_null() & is_plausible(filed) & is_after
-    return statements.select(
+    return statements.lazy().select(
         statement_id="id", owner="idUJ", filed=pl.when(shows).then(filed.cast(pl.Date))
     )
 
@@ -186,34 +186,47 @@ def undated() -> pl.Expr:
 
 def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     """Mark the filing of each period that counts, and those that it supersedes."""
-    turns = in_turn(filed.with_columns(undated=undated()), [*KEY, "undated"])
+    rows = filed.lazy().with_columns(undated=undated())
     each = ["unit_id", "statement_id"]
-    turns = turns.select(*each, "turn", "newest")
+    turns = in_turn(rows, [*KEY, "undated"]).select(*each, "turn", "newest")
     return (
-        filed.join(turns, on=each, how="left", maintain_order="left")
+        rows.join(turns, on=each, how="left", maintain_order="left")
         .with_columns(
             counts=(pl.col("turn") == 0).fill_null(value=False),
             superseded_by=pl.when(pl.col("turn") > 0).then("newest"),
         )
         .select(FILINGS.names())
         .cast(FILINGS)
+        .collect()
     )
 
 
-def in_turn(filings: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+def in_turn(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
     """Return the readable filings, the last filed of each key first, then the highest id.
 
     With their ``turn``, 0 for the newest; ``newest``, its id; and ``filings``, their number.
+
+    Args:
+        filings: Of units.
+        key: ``unit_id``, ``period_to`` and others.
     """
-    return (
-        filings.filter(pl.col("reason").is_null())
-        .sort("filed", "statement_id", descending=True, nulls_last=True)
-        .with_columns(
-            turn=pl.int_range(pl.len()).over(key),
-            newest=pl.col("statement_id").first().over(key),
-            filings=pl.len().over(key),
-        )
+    readable = filings.filter(pl.col("reason").is_null()).with_columns(
+        alone=pl.struct("unit_id", "period_to").is_unique()
     )
+    return pl.concat(
+        [
+            readable.filter("alone").with_columns(
+                turn=pl.lit(0, pl.Int64), newest="statement_id", filings=pl.lit(1, pl.UInt32)
+            ),
+            readable.filter(~pl.col("alone"))
+            .sort("filed", "statement_id", descending=True, nulls_last=True)
+            .with_columns(
+                turn=pl.int_range(pl.len()).over(key),
+                newest=pl.col("statement_id").first().over(key),
+                filings=pl.len().over(key),
+            ),
+        ]
+    ).drop("alone")
 
 
 def _missing(

@@ -118,7 +118,7 @@ def history(
     ]
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
     if len(forms) > 1:
-        having_numbers = figures.filter(any_of_items(figures))["year"].implode()
+        having_numbers = figures.filter(any_of_items(items.columns_of(figures)))["year"].implode()
         of_forms = _forms_by_year(filings.filter(pl.col("year").is_in(having_numbers)))
         notes.append(words["items"].format(forms=of_forms))
     notes += other_periods(figures, lang)
@@ -127,7 +127,9 @@ def history(
     reasons = REASON_TEXTS[lang]
     without = [
         f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
-        for row in figures.drop_nulls("reason").filter(~any_of_items(figures)).iter_rows(named=True)
+        for row in figures.drop_nulls("reason")
+        .filter(~any_of_items(items.columns_of(figures)))
+        .iter_rows(named=True)
     ]
     if without:
         notes.append(words["without"].format(years=", ".join(without)))
@@ -151,7 +153,7 @@ def _filings(
     own = listed.filter("is_source", pl.col("idSablony").is_in(having))
     years = figures.drop_nulls("year")
     reports = (
-        years.filter(any_of_items(years))
+        years.filter(any_of_items(items.columns_of(years)))
         .select("statement_id", "year")
         .join(own, on="statement_id")
     )

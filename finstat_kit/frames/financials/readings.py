@@ -6,7 +6,7 @@ reports, of a mirror from its files, where only the cells of the wanted items ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import lru_cache, reduce
 from operator import or_
 from typing import Final, NamedTuple
@@ -139,7 +139,8 @@ class FigureReader:
         all_figures = pl.concat(figures, how="diagonal")
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
-            filled = all_figures.filter(pl.col("period") == "current", any_of_items(all_figures))
+            names = items.columns_of(all_figures)
+            filled = all_figures.filter(pl.col("period") == "current", any_of_items(names))
             bare = fitting.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             odd = _with_cells(bare, cells, pl.col("value").is_null())
@@ -323,10 +324,9 @@ def of_none() -> Readings:
     return Readings(*(pl.DataFrame(schema=schema) for schema in schemas))
 
 
-def any_of_items(figures: pl.DataFrame, names: Collection[str] | None = None) -> pl.Expr:
-    """Return whether a row has an amount of an item, or of one of some."""
-    own = items.columns_of(figures) if names is None else set(names) & set(figures.columns)
-    return pl.any_horizontal(pl.lit(value=False), *(pl.col(name).is_not_null() for name in own))
+def any_of_items(names: Iterable[str]) -> pl.Expr:
+    """Return whether a row has an amount of one of some items."""
+    return pl.any_horizontal(pl.lit(value=False), *(pl.col(name).is_not_null() for name in names))
 
 
 def has_tables() -> pl.Expr:

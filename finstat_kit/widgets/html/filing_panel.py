@@ -101,7 +101,8 @@ def first(filings: pl.DataFrame) -> int | None:
     dated = filings.drop_nulls("year")
     counting = dated.filter("counts")
     candidates = dated if counting.is_empty() else counting
-    newest = in_preference(candidates.filter(pl.col("year") == pl.col("year").max()))
+    of_year = candidates.lazy().filter(pl.col("year") == pl.col("year").max())
+    newest = in_preference(of_year).collect()
     return None if newest.is_empty() else int(newest["statement_id"][0])
 
 
