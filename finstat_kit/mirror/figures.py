@@ -17,7 +17,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
-from finstat_kit.frames.financials.choice import Choice, listed_reports, report_ids
+from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
@@ -35,7 +35,7 @@ _REPORT: Final = (
 _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 50_000  # in memory at a time
+_FILINGS: Final = 100_000  # in memory at a time
 _VALUES: Final = 4_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
@@ -199,13 +199,18 @@ class Figures:
         with legible(self._state.path):
             reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
             said = self._read(reports, query.columns, query.activity, previous=query.from_previous)
-        return assemble.assembled(taken, units, listed, said, from_previous=query.from_previous)
+        return assemble.assembled(
+            taken, units, listed, said,
+            from_previous=query.from_previous, columns=query.columns,
+        )  # fmt: skip
 
     def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
         """Return the filing of each unit and year.
 
         Only the reports of filings that supersede others, or that have no kind, are read for it.
+        Of units with one plain filing per year nothing has to be chosen.
         """
+        plain, filed = parted(filed)
         readable = pl.col("reason").is_null()
         each = ["unit_id", "year"]
         contested = filed.filter(
@@ -229,7 +234,7 @@ class Figures:
                 reports.join(wanted.alias("id").to_frame(), on="id", how="semi"),
                 not_held=wanted.filter(wanted.is_in(lacking.implode())),
             )
-        return choice.taken()
+        return pl.concat([plain, choice.taken()])
 
     def _held(self, ids: pl.Series, *, title: bool, files: bool) -> tuple[pl.DataFrame, pl.Series]:
         """Return the records of reports, and which are not held.

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cached_property, wraps
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 import polars as pl
 
@@ -74,6 +74,24 @@ class States:
             self._held.state = outer
 
 
+class _Look(NamedTuple):
+    """What the log of a collection holds.
+
+    Attributes:
+        listing: The run whose files were read.
+        stands: `_STANDING` of each id.
+        outdated: As of `versions.outdated`.
+        listed: The ids that a list of the register names, ascending.
+        lacking: As of `lacking_of`.
+    """
+
+    listing: Run
+    stands: pl.DataFrame
+    outdated: pl.DataFrame
+    listed: pl.Series
+    lacking: pl.DataFrame
+
+
 class State:
     """What a mirror holds as of a point of its history; nothing in it changes.
 
@@ -91,7 +109,7 @@ class State:
         self.point = point
         self._folder = folder
         self._listing = run  # a later one, once a merge has replaced files of this one
-        self._looks: dict[str, tuple[Run, pl.DataFrame, pl.DataFrame]] = {}
+        self._looks: dict[str, _Look] = {}
         self._forms: dict[int, Form | None] = {}
         self._names: pl.DataFrame | None = None
 
@@ -130,15 +148,15 @@ class State:
 
         See `versions.standing`.
         """
-        return self._looked(name)[1]
+        return self._looked(name)[1].stands
 
     def listed(self, name: str) -> pl.Series:
         """Return the ids that a list of the register names, ascending."""
-        return self.standing(name).filter("listed")["id"]
+        return self._looked(name)[1].listed
 
     def lacking(self, name: str) -> pl.DataFrame:
         """Return the listed ids without a current record: ``id`` and ``unreadable``, by id."""
-        return lacking_of(self.standing(name))
+        return self._looked(name)[1].lacking
 
     def lacks(self, name: str) -> bool:
         """Return whether a record of a collection is not held; units always are."""
@@ -151,10 +169,10 @@ class State:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
-        paths, _, outdated = self._looked(name)
+        paths, look = self._looked(name)
         shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest", "same_as")]
         with_content = self._scanned(name, paths, ROW).filter(has_content())
-        return without(with_content, outdated, [ROW]).select(shown)
+        return without(with_content, look.outdated, [ROW]).select(shown)
 
     def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
@@ -176,9 +194,9 @@ class State:
         A report that a list has named since it was fetched is left out, and one that no list names
         any longer.
         """
-        _, stands, outdated = self._looked("reports")
-        old = outdated.select("version", report_id="id")
-        former = stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
+        _, look = self._looked("reports")
+        old = look.outdated.select("version", report_id="id")
+        former = look.stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
         cells = without(self.cells(), old, ["report_id", "version"])
         return without(cells, former.select(report_id="id"), ["report_id"])
 
@@ -256,14 +274,17 @@ class State:
             rows = rows.filter(pl.col("version") <= self._upto(name))
         return whole(name, rows, self._listing.lost)
 
-    def _looked(self, name: str) -> tuple[list[str], pl.DataFrame, pl.DataFrame]:
-        """Return the files of a log, `_STANDING` of its ids, and its outdated rows."""
+    def _looked(self, name: str) -> tuple[list[str], _Look]:
+        """Return the files of a log, and what they hold."""
         paths = self._paths(name)
-        if name not in self._looks or self._looks[name][0] is not self._listing:
+        if name not in self._looks or self._looks[name].listing is not self._listing:
             with legible(self.path):
                 stands, outdated = self._look(name, self._scanned(name, paths, ROW))
-            self._looks[name] = self._listing, stands.select(_STANDING), outdated
-        return paths, *self._looks[name][1:]
+            listed = stands.filter("listed")["id"]
+            self._looks[name] = _Look(
+                self._listing, stands.select(_STANDING), outdated, listed, lacking_of(stands)
+            )
+        return paths, self._looks[name]
 
     def _look(self, name: str, rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return what rows of a log say of each id, and which of them are outdated."""

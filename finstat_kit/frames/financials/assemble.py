@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 import polars as pl
@@ -54,6 +54,8 @@ PROVENANCE: Final = pl.Schema(
 )
 
 _ITEMS: Final = frozenset(items.names())
+_CHECKS: Final = ("sums_failing", "balance_difference")
+_ORDER: Final = ("unit_id", "year", "source_column", "period_to", "statement_id")
 # A statement that another unit lists, too, is read for its own alone.
 READ_FROM: Final = pl.when(pl.col("reason").is_null()).then("statement_id").alias("read_from")
 
@@ -121,6 +123,7 @@ def assembled(
     readings: Readings,
     *,
     from_previous: bool,
+    columns: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """Return the rows of financials.
 
@@ -130,40 +133,51 @@ def assembled(
         listed: Result of `listed_reports`.
         readings: What these reports say.
         from_previous: Add a row for the year before out of each filing.
+        columns: Those that are used, None for all. Rows have these, and those of their order.
     """
+    used = frozenset(schema() if columns is None else columns).union(_ORDER)
     reports = listed.lazy()
     described = taken.lazy().join(carried(units.lazy()), on="unit_id", how="left")
     described = described.with_columns(READ_FROM)
-    reasons = reasons_of_filings(reports, readings)
-    for part in (sources(reports), _checks(readings.checks, reports), reasons):
+    parts = [sources(reports)]
+    if not used.isdisjoint(_CHECKS):
+        parts.append(_checks(readings.checks, reports))
+    if "reason" in used:
+        parts.append(reasons_of_filings(reports, readings))
+    for part in parts:
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
-    described = described.join(
-        _title_pages(reports, described),
-        left_on=["unit_id", "read_from"],
-        right_on=["unit_id", "statement_id"],
-        how="left",
-    )
+    if "title_page" in used:
+        described = described.join(
+            _title_pages(reports, described),
+            left_on=["unit_id", "read_from"],
+            right_on=["unit_id", "statement_id"],
+            how="left",
+        )
     figures, item_names = figures_of_filings(readings, reports), items.columns_of(readings.figures)
-    rows = [_of_this_year(described, figures, item_names)]
+    rows = [_of_this_year(described, figures, item_names, used)]
     if from_previous:
-        rows.append(_of_the_year_before(described, figures, item_names))
+        rows.append(_of_the_year_before(described, figures, item_names, used))
     return _in_order(pl.concat(rows).collect(), units)
 
 
 def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
     """Sort rows by the places of their units, and by time."""
     places = units.select(unit_id="id").with_row_index("place")
-    by = ("place", "year", "source_column", "period_to", "statement_id")
+    by = ("place", *_ORDER[1:])
     order = (
-        rows.lazy().join(places.lazy(), on="unit_id", how="left", maintain_order="left")
-        .select(*by).with_row_index().sort(by, nulls_last=True, maintain_order=True)
+        rows.lazy().select(_ORDER)
+        .join(places.lazy(), on="unit_id", how="left", maintain_order="left")
+        .select(by).with_row_index().sort(by, nulls_last=True, maintain_order=True)
         .collect()["index"]
     )  # fmt: skip
     return rows if order.is_sorted() else rows[order]  # a copy takes as much memory again
 
 
 def _of_this_year(
-    described: pl.LazyFrame, figures: pl.LazyFrame, item_names: Sequence[str]
+    described: pl.LazyFrame,
+    figures: pl.LazyFrame,
+    item_names: Sequence[str],
+    used: Collection[str],
 ) -> pl.LazyFrame:
     now = figures.filter(period="current")
     rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
@@ -171,11 +185,14 @@ def _of_this_year(
     described_rows = rows.with_columns(
         source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)
     )
-    return _with_reasons(described_rows, nothing, item_names)
+    return _with_reasons(described_rows, nothing, item_names, used)
 
 
 def _of_the_year_before(
-    described: pl.LazyFrame, figures: pl.LazyFrame, item_names: Sequence[str]
+    described: pl.LazyFrame,
+    figures: pl.LazyFrame,
+    item_names: Sequence[str],
+    used: Collection[str],
 ) -> pl.LazyFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
     is_any = pl.col("odd") | any_of_items(item_names)
@@ -185,7 +202,7 @@ def _of_the_year_before(
     # Title pages are typed by filers: where theirs ends on another day, its length is not known.
     stated = pl.when(pl.col("before_to") == last).then("before_from")
     months = filings.months(stated, last)
-    nothing = ("periods_in_year", "supersedes", "sums_failing", "balance_difference")
+    nothing = ("periods_in_year", "supersedes", *_CHECKS)
     rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
         *(pl.lit(None).alias(name) for name in nothing),
         year=last.dt.year(),
@@ -195,11 +212,13 @@ def _of_the_year_before(
         source_column=pl.lit("previous", PERIOD),
         undated=last.is_null(),
     )
-    return _with_reasons(rows, pl.lit("not_a_number", REASON), item_names)
+    return _with_reasons(rows, pl.lit("not_a_number", REASON), item_names, used)
 
 
-def _with_reasons(rows: pl.LazyFrame, nothing: pl.Expr, item_names: Sequence[str]) -> pl.LazyFrame:
-    """Return rows with the reason why they have no figures, or not all that were filed.
+def _with_reasons(
+    rows: pl.LazyFrame, nothing: pl.Expr, item_names: Sequence[str], used: Collection[str]
+) -> pl.LazyFrame:
+    """Return the used columns of rows, with the reason why figures that were filed are not there.
 
     Amounts of another currency are none: they are not added up, and not divided, with euros. Nor
     are those of the year before where that is not known.
@@ -213,13 +232,12 @@ def _with_reasons(rows: pl.LazyFrame, nothing: pl.Expr, item_names: Sequence[str
     )  # fmt: skip
     is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
     shown = pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated")
-    columns = schema()
-    amounts = {*item_names, "sums_failing", "balance_difference"}
+    amounts = {*item_names, *_CHECKS}
     held = [
         (pl.when("shown").then(name) if name in amounts else reason if name == "reason"
          else pl.col(name) if name not in _ITEMS or name in amounts else pl.lit(None))
         .cast(dtype).alias(name)
-        for name, dtype in columns.items()
+        for name, dtype in schema().items() if name in used
     ]  # fmt: skip
     return (
         rows.with_columns(any_figure=any_of_items(item_names), foreign=is_foreign)

@@ -173,6 +173,30 @@ class Choice:
         return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
 
 
+def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part the filings of units that have one in each year, and nothing to choose, from the others.
+
+    Args:
+        filings: Result of `filings.by_rule`.
+
+    Returns:
+        Those as `Choice.taken` returns them, and the others as they are.
+    """
+    is_plain = pl.col("year").is_not_null() & pl.col("reason").is_null()
+    is_plain &= pl.col("kind").is_in(KINDS).fill_null(value=False)
+    is_plain &= pl.struct("unit_id", "year").is_unique()
+    rows = filings.with_columns(plain=is_plain).with_columns(pl.col("plain").all().over("unit_id"))
+    plain = rows.filter("plain").select(
+        *filings.columns,
+        turn=pl.lit(0, pl.Int64),
+        undated=undated(),
+        periods_in_year=pl.lit(1, pl.Int16),
+        supersedes=pl.lit(0, pl.Int16),
+        superseded_by_reason=pl.lit(None, REASON),
+    )
+    return plain, rows.filter(~pl.col("plain")).drop("plain")
+
+
 def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
     """Return filings with the kinds that their reports give where their record has none.
 
@@ -346,19 +370,24 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     own_statement = pl.col("idUctovnejZavierky").is_null() | (
         pl.col("idUctovnejZavierky") == pl.col("statement_id")
     )
-    first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
-    return (
+    listed = (
         ids.lazy()
         .join(reports.lazy(), left_on="report_id", right_on="id", maintain_order="left")
         .with_columns(own=own_statement, forms=forms)
-        .with_columns(
-            is_source=pl.col("own")
-            & (pl.col("forms") == pl.coalesce(first_forms, "forms")).fill_null(value=False)
-            & (pl.col("report_id") == pl.col("report_id").filter("own").max()
-               .over("statement_id", "idSablony"))
-        )
+        .with_columns(is_source=pl.col("own") & pl.col("forms").is_not_null())
         .collect()
-    )  # fmt: skip
+    )
+    # Of most filings there is one report, and nothing to compare.
+    place = listed["statement_id"].is_duplicated().arg_true()
+    first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
+    highest_id = pl.col("report_id").filter("own").max().over("statement_id", "idSablony")
+    several = listed.lazy().select(pl.all().gather(place))
+    is_source = several.select(
+        pl.col("is_source")
+        & (pl.col("forms") == pl.coalesce(first_forms, "forms"))
+        & (pl.col("report_id") == highest_id)
+    ).collect()["is_source"]
+    return listed.with_columns(listed["is_source"].scatter(place, is_source))
 
 
 def ambiguous(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
