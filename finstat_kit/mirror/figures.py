@@ -303,7 +303,8 @@ def _needs_title(query: Query) -> bool:
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
     """Yield units in pieces whose filings and figures fit into memory."""
-    of_each = _YEARS if query.years is None else min(len(query.years), _YEARS)
+    ends = query.ends()
+    of_each = _YEARS if ends is None else min(ends[1].year - ends[0].year + 1, _YEARS)
     many = min(_FILINGS, _VALUES // max(len(query.columns), 1))
     return units.iter_slices(many // of_each)
 

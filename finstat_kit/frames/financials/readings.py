@@ -44,7 +44,7 @@ _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
-_CELLS: Final = 1_000_000  # cells that are read at a time
+_CELLS: Final = 4_000_000  # cells of forms that are read at a time; most of them are blank
 # The size of a matrix of cells and reports. Small: each thread keeps the memory of the largest one
 # that it freed.
 _MATRIX: Final = 500_000
@@ -303,13 +303,13 @@ def _amounts(
         columns = batch.with_columns(report=pl.int_range(pl.len(), dtype=pl.Int32)).lazy()
         filed = cells(batch["report_id"]).filter(plan.cells).join(columns, on=reports.columns)
         rows = filed.select("report", "value", cell=plan.sums.place).collect(engine="streaming")
-        cell = plan.places[rows["cell"].to_numpy()]
-        rows = rows.with_columns(pl.Series("cell", cell)).filter(pl.Series(cell >= 0))
+        rows = rows.with_columns(pl.Series("cell", plan.places[rows["cell"].to_numpy()]))
+        rows = rows.filter(pl.col("cell") >= 0).sort("report")
         size = max(_MATRIX // plan.many, 1)
         for start in range(0, batch.height, size):
             ids = batch["report_id"][start : start + size]
-            part = rows.filter(pl.col("report").is_between(start, start + len(ids) - 1))
-            part = part.with_columns(pl.col("report") - start)
+            first, end = np.searchsorted(rows["report"].to_numpy(), (start, start + size))
+            part = rows[int(first) : int(end)].with_columns(pl.col("report") - start)
             yield ids, Amounts((plan.many, len(ids)), part)
 
 
