@@ -219,6 +219,8 @@ def test_a_killed_sync_of_contents_is_put_right(
     assert len(asked) == len(set(asked))
     assert_contents_in_step(mirror, register.sample)
     assert_in_step(mirror, register.sample)
+    places = mirror.cells().select("report_id", "table", "row", "column").collect()
+    assert not places.is_duplicated().any()  # of one version
     assert set(mirror.verify()["meaning"]) == {""}
 
 

@@ -54,8 +54,6 @@ def assert_contents_in_step(mirror: fk.Register, register: fk.Register) -> None:
         records = getattr(register, name).get(ids)
         assert_frame_equal(getattr(mirror, name).get(ids), records)
         assert_frame_equal(getattr(mirror, name).scan().collect(), records)
-    places = mirror.cells().select("report_id", "table", "row", "column").collect()
-    assert not places.is_duplicated().any()  # of one version
 
 
 def listed(mirror: fk.Mirror) -> pl.DataFrame:
