@@ -109,7 +109,8 @@ class TileMap(anywidget.AnyWidget):
 class TypeAhead(anywidget.AnyWidget):
     """A text field with a list of matches: accents and case ignored, words in any order.
 
-    Only Enter, Tab or a click chooses an entry.
+    Only Enter, Tab or a click chooses an entry. Where no entry matches, those of the other fields
+    of the picker are offered under the names of their fields.
 
     Attributes:
         value: Code of the chosen entry, "" for none.
@@ -124,7 +125,7 @@ class TypeAhead(anywidget.AnyWidget):
         found: Its outcome: ``text`` is the text, ``codes`` those of the matching entries, best
             first, ``more`` the number of further ones.
         texts: The texts of the field: ``label``, ``placeholder``, ``clear``, ``none``,
-            ``elsewhere``, ``more``, ``searching``.
+            ``elsewhere``, ``in_field``, ``more``, ``searching``.
     """
 
     _esm = Path(__file__).with_name("typeahead.mjs")
