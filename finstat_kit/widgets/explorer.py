@@ -151,8 +151,8 @@ class Explorer(base.Picker):
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process, as ``selection``.
 
-        It fetches the records again: by the day if the frame holds all units changed since it, else
-        id by id. Columns that records do not have are left out, with a comment.
+        It fetches the records by the day since which they changed. A frame that is not all of those
+        is named in it, as ``units``.
         """
         day = requested_day(self._register, self.change.value)
         level, code = self.location.level, self.location.value
@@ -160,11 +160,11 @@ class Explorer(base.Picker):
         if self._given is None:
             return reproduce.by_day(self._register, day, field, code)
         changed = self.change.filter(self._given)
-        if changed.schema.get("id") != UNITS["id"] or changed["id"].null_count():
-            return reproduce.by_frame(day, field, code)
-        if reproduce.is_all_changed(self._register, changed, day):
-            return reproduce.by_day(self._register, day, field, code)
-        return reproduce.by_ids(self._register, self.location.filter(changed))
+        # A day may have been chosen before, by which the ids were fetched.
+        for since in dict.fromkeys((day, changed.select(pl.col(CHANGED).min()).item())):
+            if reproduce.is_all_changed(self._register, changed, since):
+                return reproduce.by_day(self._register, since, field, code)
+        return reproduce.by_frame(day, field, code)
 
     def _control_rows(self) -> tuple[ipywidgets.Widget, ...]:
         def row(*controls: ipywidgets.Widget) -> ipywidgets.HBox:
