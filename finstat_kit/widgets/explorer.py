@@ -39,7 +39,7 @@ _BELOW: dict[str | None, By] = {
     "district": "sidlo",
     "municipality": "sidlo",
 }
-_ROW = {"flex_flow": "row wrap", "grid_gap": "0 2em", "align_items": "flex-start"}
+_ROW = {"flex_flow": "row wrap", "align_items": "flex-start"}
 _SAMPLE_PATIENCE = 20.0  # seconds; a sample answers far sooner
 _BLOCK = 1_000  # records between two checks whether they are still needed
 
@@ -171,8 +171,8 @@ class Explorer(base.Picker):
             return ipywidgets.HBox(controls, layout=_ROW)
 
         return (
-            row(self.location, self.change),
-            row(self.view, self.export, self.language),
+            row(self.location, ipywidgets.VBox([self.change, self.language])),
+            self._buttons(self.view),
             self.line,
             row(self.map, self.panel),
         )
@@ -239,6 +239,7 @@ class Explorer(base.Picker):
             return
         self._draw_map(picture)
         self.panel.value = counts
+        self.panel.layout.display = None if counts else "none"  # the map has all of the width
         self.line.value = line
         self._drawn()
 

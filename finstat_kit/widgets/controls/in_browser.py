@@ -70,11 +70,16 @@ class Export(anywidget.AnyWidget):
 class Keys(anywidget.AnyWidget):
     """An invisible widget that keeps the notebook's shortcuts away from its box.
 
-    Its style hides the saved view beside live controls.
+    Its style is that of all buttons and distances, and hides the saved view beside live controls.
+
+    Attributes:
+        lang: The language of the box: of its voice, and of dates where a browser follows it.
     """
 
     _esm = Path(__file__).with_name("keys.mjs")
     _css = Path(__file__).with_name("keys.css")
+
+    lang = traitlets.Unicode("sk").tag(sync=True)
 
     def __init__(self) -> None:
         super().__init__(layout={"display": "none"})
