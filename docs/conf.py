@@ -68,6 +68,7 @@ html_theme_options = {
 _ALONE: Final = (
     "index",
     "start",
+    "start-sk",
     "how-fast",
     "how-it-is-built",
     "what-stays",

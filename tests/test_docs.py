@@ -25,6 +25,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
+from tests.support import lab
 from tests.support.pages import FENCED, ROOT, blocks, difference, links, pages, run
 
 DOCS = ROOT / "docs"
@@ -345,9 +346,19 @@ def test_the_site_builds_is_whole_and_can_be_searched(tmp_path: Path) -> None:
     assert "howto/counts" in _searched(site, "company by name")
     assert "gallery" in _searched(site, "municipality total assets")
     assert "reference/whose-figures" in _searched(site, "micro small")
+    for words, place in {
+        "codebook": "howto/panel-and-codebook",
+        "panel": "howto/panel-and-codebook",
+        "veľkosť": "reference/whose-figures",
+        "statement pdf": "howto/pages",
+        "závierka": "start-sk",
+        "marimo": "howto/marimo",
+    }.items():
+        assert place in _searched(site, words)
     assert "reference/records" in _searched(site, "kód obce")
     assert _searched(site, "kod obce") == _searched(site, "kód obce")
     _check_hosting(site, set(read))
+    _check_dark(site)
 
 
 def _check_hosting(site: Path, pages: set[Path]) -> None:
@@ -363,6 +374,21 @@ def _check_hosting(site: Path, pages: set[Path]) -> None:
         (picture,) = re.findall(r'<meta property="og:image" content="(.*?)">', text)
         assert (site / picture.removeprefix(base)).is_file()
         assert f'<meta property="og:url" content="{base}' in text
+
+
+def _check_dark(site: Path) -> None:
+    """On a dark page a picture is a light card in its own colours, which the theme would dim."""
+    with lab.browser() as browser:
+        page = browser.new_page(color_scheme="dark")
+        page.goto((site / "gallery.html").as_uri())
+        looks = page.locator(".bd-content img").evaluate_all(
+            "all => all.map(one => [getComputedStyle(one).filter, "
+            "getComputedStyle(one).backgroundColor, getComputedStyle(document.body).color])"
+        )
+
+    assert len(looks) > 10
+    assert {tuple(look[:2]) for look in looks} == {("none", "rgb(255, 255, 255)")}
+    assert looks[0][2] not in ("rgb(0, 0, 0)", "rgb(34, 40, 50)")  # the page is a dark one
 
 
 def _searched(site: Path, words: str) -> set[str]:

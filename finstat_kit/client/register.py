@@ -767,18 +767,15 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Estimate the counts by code of all units from the records that fit into ten minutes.
 
-        The ids are listed and ordered at random, by *seed* alone, and the records of the first *n*
-        are fetched: a simple random sample. A larger sample contains every smaller one, and an id
-        keeps its place when the list changes. From ``/api/uctovne-jednotky`` and
-        ``/api/uctovna-jednotka``.
+        All ids are listed, and the records of a simple random sample of them fetched. From
+        ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
 
         Args:
             by: A code field, as in `count_by`.
-            minutes: Time for listing the ids and fetching records, by the register's clock. The
-                sample size follows from the register's rate; records still missing at the end are
-                left out. In process and from a mirror all records fit. Ignored if *n* is given.
+            minutes: Time for listing the ids and fetching records; ignored if *n* is given. In
+                process and from a mirror all records fit.
             n: Number of records, without a time limit; all records if there are fewer.
-            seed: Seed of the draw.
+            seed: Seed of the draw; a larger sample contains every smaller one.
             changed_since: Only units changed on this day or later; None is everything.
             max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
                 no limit elsewhere.
@@ -793,13 +790,10 @@ class Register(Checked):
             `count_by`. Every code of the codelist has a row for every *by*, and so has each other
             kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``, ``no
             record`` (404) and ``unreadable`` (a record that breaks the register's format). A group
-            without a hit has the count 0, and ``count_high`` is its upper bound. Every id drawn is
-            counted. Counts are rounded, so their sum may differ slightly from ``N``. A complete
-            sample (``n`` = ``N``) has the counts of `count_by`, without uncertainty.
+            without a hit has the count 0, and ``count_high`` is its upper bound.
 
             In at least 95 % of samples the true count of a code lies between ``count_low`` and
-            ``count_high``. This holds for each row separately: among a hundred rows, about five
-            intervals may miss. `plot_counts` and `plot_map` draw the intervals.
+            ``count_high``, for each row separately.
 
         Raises:
             UsageError: An argument is wrong, more records than *max_requests* are needed, or
@@ -946,8 +940,8 @@ class Register(Checked):
     ) -> Frame:
         """Check the sums that the captions of a form state, and the figures that must be equal.
 
-        A blank counts as 0 if another term is filled; a sum of blanks only is not checked. A few
-        percent of filings fail: a filer's mistake, not an error of reading.
+        A few percent of filings fail: a filer's mistake, not an error of reading. The page "Check
+        the sums of a statement" says which mistakes are seen.
 
         Args:
             reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is
@@ -958,9 +952,8 @@ class Register(Checked):
         Returns:
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
-            ``title_page`` (Enum: ``ico`` where the title page has the IČO of another unit than its
-            filing, else ``period`` where it has another period; null where both agree, and where
-            they are not compared),
+            ``title_page`` (Enum ``ico``, ``period``: what the title page has from another unit or
+            period than its filing; null where both agree, and where they are not compared),
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
             ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
             Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
@@ -973,18 +966,13 @@ class Register(Checked):
             The differences are in the currency of the report (Float64), null where a form or a
             frame has nothing to compare; only those of sums are counted in ``failing``:
 
-            - ``largest_difference``: that of the sum that fails by most; 0 if all hold. It
-              distinguishes a rounding of one euro from a mistake.
+            - ``largest_difference``: that of the sum that fails by most; 0 if all hold.
             - ``balance_difference``: total assets less equity and liabilities.
-            - ``columns_difference``: gross less correction less net, main and business less total,
-              or untaxed and taxed less total, of the row where it is largest.
+            - ``columns_difference``: of the columns of a row, the largest.
             - ``result_difference``: the result in the balance sheet less that in the income
-              statement. If these are two reports of a statement and both are in the frame, it is in
-              the row of the balance sheet; this needs the column ``idUctovnejZavierky``.
-            - ``previous_difference``: the column of the previous period less the current column of
-              the former report, of the cell where it is largest. It is a restatement, not a
-              fault. The former report is found in the frame by form and title page (column
-              ``titulnaStrana``).
+              statement.
+            - ``previous_difference``: the largest from the current column of the former report in
+              the frame: a restatement, not a fault.
 
         Raises:
             UsageError, RegisterError, Interrupted: As `cells`.
@@ -1109,17 +1097,10 @@ class Register(Checked):
         """List the filings of units: which one counts for each period, and which it supersedes.
 
         Of several filings of a unit with the same last month, kind, fund and flags (consolidated,
-        central government, summary) the one filed last counts (a filing without a day counts as
-        the earliest), then the one with the highest id, even if it has no figures; `financials`
-        then reads the former one. The others stay in the frame, marked. A statement belongs to the
-        unit named in it.
-
-        From ``/api/uctovna-zavierka``, one request per statement: for ``year=None`` all that the
-        units list; for a year those with the highest ids, down to one that was filed more than 90
-        days before 1 January of that year, because ids grow with the day on which statements are
-        entered. Where a fetched one was filed after one with a higher id, all statements of the
-        unit are requested; disorder among those that are not requested cannot be seen. What is
-        requested of a unit does not depend on the other units of the call.
+        central government, summary) the one filed last counts, even if it has no figures. The
+        others stay in the frame, marked. From ``/api/uctovna-zavierka``, one request per statement:
+        for ``year=None`` all that the units list, for a year the newest ones, as the page "Figures
+        and ratios" explains.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
@@ -1141,12 +1122,10 @@ class Register(Checked):
             ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
             ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
             statement that counts instead) and ``reason`` (Enum, null for a readable filing):
-            ``deleted``, ``non_public``, ``unreadable`` (there is no record, or it cannot be read;
-            also a period outside 1990 to 2100, and a year without a filing that such a statement,
-            or one without a period, may belong to), ``not_held`` (a mirror without the unit or some
-            of its statements), ``not_own`` (a statement of another unit), ``period_mismatch`` (the
-            period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing without
-            a period has no year.
+            ``deleted``, ``non_public``, ``unreadable``, ``not_held`` (a mirror without the unit or
+            some of its statements), ``not_own`` (a statement of another unit), ``period_mismatch``
+            (the period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing
+            without a period has no year.
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1239,18 +1218,9 @@ class Register(Checked):
     ) -> pl.DataFrame:
         """Fetch the figures of units: one row per unit and year, one column per item.
 
-        The filings are found as by `filings`. One is taken per year: that of the unit before one of
-        a fund, an ordinary one before an extraordinary one, the longer of two periods; never an
-        interim one or one of an unknown kind. A kind missing from the statement is read from its
-        report; if it is missing there too, a period of 12 months counts as ordinary. From a filing
-        and its corrections the newest is taken whose balance sheet and income statement have
-        numbers, else the newest with either of them: figures come from one filing, and a correction
-        without figures leaves those of the former one.
-
-        All reports of a filing are requested. Of two on one form with the same amounts the one with
-        the higher id counts; if they contradict each other, the filing has the reason
-        ``ambiguous``. A report belongs to the statement named in it. From
-        ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
+        The filings are found as by `filings`, and the figures of a year come from one of them,
+        never an interim one; the page "Figures and ratios" says from which, and what each reason
+        means. From ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
             units: Records of units, as `units.get` returns them, or ids of units.
@@ -1259,21 +1229,14 @@ class Register(Checked):
                 of several.
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Whether to add rows for the period before, from the previous-period
-                column of each filing; ten years take five filings. That period ends the day before
-                ``period_from``; its own first day and ``months`` are those of the title page, null
-                where that gives another last day. Without ``period_from`` the row has no year, and
-                the reason ``unreadable``.
+                column of each filing; ten years take five filings.
             filed_until: As known on this day, as of `filings`.
-            items: One item or several; None is all, whatever the data: first those that several
-                families of forms have, then the own ones of businesses, of public bodies, of
-                non-profits and of filers in single-entry bookkeeping. `items()` lists them.
+            items: One item or several; None is all, whatever the data. `items()` lists them.
             family: Instead of *items*: those of a family, or of several: ``"business"``,
                 ``"public"``, ``"non_profit"``, ``"single_entry"``. It narrows the columns, never
                 the rows.
             activity: Column of costs and revenue that is read: ``"total"``, or the ``"main"`` or
-                ``"business"`` activity of a public body or a non-profit. Forms of businesses have
-                one column, which is read for all three. Those of single entry have none for these,
-                but untaxed and taxed activity: ``"total"`` is the sum of both.
+                ``"business"`` activity of a public body or a non-profit.
             dry_run: Send no request, and return how many the figures take, without templates.
             max_requests: Maximum number of requests to be expected, as of *dry_run*; None is 10,000
                 for a real host and no limit elsewhere.
@@ -1300,19 +1263,14 @@ class Register(Checked):
             three as by `check_reports`) and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
-            ``other_kind``, ``ambiguous``, ``other_currency`` (`items` reads the amounts as filed),
-            ``caption_mismatch`` and ``item_not_in_form`` (a form without items: `cells` reads
-            it). With ``not_a_number`` or ``caption_mismatch`` the row has the figures that can be
-            read; with any other reason it has none.
+            ``other_kind``, ``ambiguous``, ``other_currency``, ``caption_mismatch`` and
+            ``item_not_in_form``. With ``not_a_number`` or ``caption_mismatch`` the row has the
+            figures that can be read; with any other reason it has none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64, the number to be expected), ``at_most``
             (Int64, null for reports, whose number the statements show), and of the expected
-            requests ``seconds`` (Float64, at the register's rate; of one without a limit, such as a
-            sample, at the live register's) and ``bytes`` (Int64). For ids, the requests include the
-            records of the units, and the number of statements is the usual one; for records it is
-            at most what the units list. Of a year, one statement is expected for each year since
-            then and two before; so an old year takes nearly all of them, as all years do.
+            requests ``seconds`` (Float64) and ``bytes`` (Int64).
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
@@ -1324,11 +1282,6 @@ class Register(Checked):
             ...     money = fk.financials([365], year=[2014, 2015])
             >>> money.select("year", "template", "total_assets", "net_profit", "reason").rows()
             [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
-            >>> with fk.using(fk.sample()):
-            ...     units = fk.units.get(fk.units.ids(limit=200))
-            ...     work = fk.financials(units, year=2015, dry_run=True)
-            >>> work.select("collection", "requests", "at_most").rows()
-            [('units', 0, 0), ('statements', 1657, 1812), ('reports', 280, None)]
         """
         return methods.financials.financials(
             self._session, units, year, ico=ico, consolidated=consolidated,

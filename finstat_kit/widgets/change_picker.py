@@ -67,11 +67,8 @@ class ChangePicker(base.Picker):
         ).add_class("fk-day")
         self.quick = {name: _button(name) for name in _QUICK}
         self.line = base.line().add_class("fk-count")
-        buttons = ipywidgets.HBox(
-            list(self.quick.values()), layout={**base.BELOW, "flex_flow": "row wrap"}
-        )
-        self.export.layout.margin = base.BELOW["margin"]
-        self._set_controls(self.calendar, buttons, self.line, self.export)
+        days = ipywidgets.HBox(list(self.quick.values()), layout=base.ROW_BELOW)
+        self._set_controls(self.calendar, days, self.line, self._buttons())
         self._counts = LatestWins(self._count, self._draw, at_once=base.is_local(self._register))
         self._relabel()
         self._counts.submit(None)

@@ -39,7 +39,7 @@ _BELOW: dict[str | None, By] = {
     "district": "sidlo",
     "municipality": "sidlo",
 }
-_ROW = {"flex_flow": "row wrap", "grid_gap": "0 2em", "align_items": "flex-start"}
+_ROW = {"flex_flow": "row wrap", "align_items": "flex-start"}
 _SAMPLE_PATIENCE = 20.0  # seconds; a sample answers far sooner
 _BLOCK = 1_000  # records between two checks whether they are still needed
 
@@ -151,8 +151,8 @@ class Explorer(base.Picker):
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process, as ``selection``.
 
-        It fetches the records again: by the day if the frame holds all units changed since it, else
-        id by id. Columns that records do not have are left out, with a comment.
+        It fetches the records by the day since which they changed. A frame that is not all of those
+        is named in it, as ``units``.
         """
         day = requested_day(self._register, self.change.value)
         level, code = self.location.level, self.location.value
@@ -160,19 +160,19 @@ class Explorer(base.Picker):
         if self._given is None:
             return reproduce.by_day(self._register, day, field, code)
         changed = self.change.filter(self._given)
-        if changed.schema.get("id") != UNITS["id"] or changed["id"].null_count():
-            return reproduce.by_frame(day, field, code)
-        if reproduce.is_all_changed(self._register, changed, day):
-            return reproduce.by_day(self._register, day, field, code)
-        return reproduce.by_ids(self._register, self.location.filter(changed))
+        # A day may have been chosen before, by which the ids were fetched.
+        for since in dict.fromkeys((day, changed.select(pl.col(CHANGED).min()).item())):
+            if reproduce.is_all_changed(self._register, changed, since):
+                return reproduce.by_day(self._register, since, field, code)
+        return reproduce.by_frame(day, field, code)
 
     def _control_rows(self) -> tuple[ipywidgets.Widget, ...]:
         def row(*controls: ipywidgets.Widget) -> ipywidgets.HBox:
             return ipywidgets.HBox(controls, layout=_ROW)
 
         return (
-            row(self.location, self.change),
-            row(self.view, self.export, self.language),
+            row(self.location, ipywidgets.VBox([self.change, self.language])),
+            self._buttons(self.view),
             self.line,
             row(self.map, self.panel),
         )
@@ -239,6 +239,7 @@ class Explorer(base.Picker):
             return
         self._draw_map(picture)
         self.panel.value = counts
+        self.panel.layout.display = None if counts else "none"  # the map has all of the width
         self.line.value = line
         self._drawn()
 

@@ -63,8 +63,7 @@ class LocationPicker(base.Picker):
         self.district = TypeAhead("fk-district")
         self.municipality = TypeAhead("fk-municipality")
         self._relabel()
-        self.export.layout.margin = base.BELOW["margin"]
-        self._set_controls(*self._controls, self.export)
+        self._set_controls(*self._controls, self._buttons())
         for level, control in zip(LEVELS, self._controls, strict=True):
             self._observe_user(control, partial(self._on_control, level))
         self._observe_user(self, self._on_lang, "lang")

@@ -133,12 +133,11 @@ class StatementViewer(base.Picker):
         self.tabs = ipywidgets.Tab(
             [self.panel, ipywidgets.VBox([self.table, self.history])], selected_index=0
         )
-        side = ipywidgets.VBox([self.language, ipywidgets.HBox([self.blanks, self.export])])
+        columns = [[self.unit, self.year], [self.language, self.blanks]]
         controls = ipywidgets.HBox(
-            [ipywidgets.VBox([self.unit, self.year]), side],
-            layout={"flex_flow": "row wrap", "grid_gap": "0 2em"},
+            [ipywidgets.VBox(column) for column in columns], layout={"flex_flow": "row wrap"}
         )
-        self._set_controls(controls, self.line, self.tabs)
+        self._set_controls(controls, self._buttons(), self.line, self.tabs)
         self._finding = LatestWins(self._find, self._offer_matches)
         local = base.is_local(self._register)
         self._reading = LatestWins(self._fetch_filing, self._take_filing, at_once=local)

@@ -213,7 +213,7 @@ def whose() -> str:
         "`template` of `fk.financials` names that of each row, and [the items](figures.md) say on "
         "which forms they mean the same.",
         "## Which size",
-        "Three notions of size, which are not the same:",
+        "Three notions of size (veľkosť), which are not the same:",
         table(["notion", "where", "what it is"], iter(_SIZES)),
         "## Whose figures do not exist",
         "- **Sole traders**: their statements are in the non-public part of the register "

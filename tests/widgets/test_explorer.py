@@ -367,27 +367,30 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 @pytest.mark.parametrize(
     ("place", "given_frame"),
-    [("SK0102", "none"), (None, "some"), ("SK010", "all"), ("582000", "narrow")],
+    [("SK0102", "none"), (None, "some"), ("SK010", "all"), ("SK010", "new"), ("582000", "narrow")],
 )
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:
-    """What is pasted elsewhere selects the same rows in the same order."""
+    """What is pasted elsewhere selects the same rows in the same order: a query, never ids."""
     frames = {
         "none": None,
         "all": small_units(),
+        "new": SMALL.units.get(SMALL.units.ids(changed_since="2026-03-01")),
         "some": small_units().sort("nazovUJ", "id").with_columns(own=pl.lit(1)),
         "narrow": small_units().select("id", "kraj", "okres", "sidlo", "datumPoslednejUpravy"),
     }
     explorer = fk.Explorer(frames[given_frame], register=SMALL)
-    explorer.change.value = "2024-05-01"
+    explorer.change.value = None if given_frame == "new" else "2024-05-01"
     explorer.location.value = place
-    wanted = explorer.fetch().drop("own", strict=False)
+    frame = frames[given_frame]
 
-    script, found = explorer.code(), dict[str, pl.DataFrame]()
+    script, found = explorer.code(), {} if frame is None else {"units": frame}
     exec(script, found)
 
-    assert found["selection"].equals(wanted)
-    assert "fk.use(fk.sample(units=500))  # a sample: its units are invented" in script
-    assert ("ids = [" in script) == (given_frame in ("some", "narrow"))
+    assert found["selection"].equals(explorer.fetch())
+    own = given_frame in ("some", "narrow")
+    assert ("# units is your frame of records." in script) == own
+    assert ("fk.use(fk.sample(units=500))  # a sample: its units are invented" in script) != own
+    assert ("fk.units.ids(changed_since=" in script) != own
 
 
 @pytest.mark.slow
@@ -405,7 +408,7 @@ def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> Non
 
 def test_code_says_what_it_cannot_know() -> None:
     """A sample that was changed, and a frame without ids, are named in a comment."""
-    assert "fk.use(fk.sample())" in fk.Explorer(first_units(), register=SAMPLE).code()
+    assert "fk.use(fk.sample())" in fk.ChangePicker(register=SAMPLE).code()
     changed = fk.sample(units=50, seed=3)
     assert "fk.use(fk.sample(units=50, seed=3))" in fk.Explorer(register=changed).code()
     changed.publish(1)

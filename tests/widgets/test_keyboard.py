@@ -192,3 +192,28 @@ def test_english_regions_are_found_by_their_own_name(opened: lab.Notebook) -> No
         expect(active(page)).to_have_text(f"Region of {name}")
         page.keyboard.press("Enter")
         expect(region).to_have_value(f"Region of {name}")
+
+
+def test_what_another_level_has_is_offered_under_its_name(opened: lab.Notebook) -> None:
+    """No region is called so: the list says in which field it is, and Enter chooses it there."""
+    page = opened.page
+    region, district, municipality = fields(opened)
+    region.focus()
+    page.keyboard.type("ziar")
+
+    listed = page.locator("ul:popover-open")
+    expect(listed.locator(".fk-note")).to_have_text(["V poli Okres", "V poli Obec"])
+    expect(active(page)).to_have_text("Žiar nad HronomBanskobystrický kraj")
+    opened.photograph("1-elsewhere")
+    page.keyboard.press("Enter")
+    shows(region, district, names=("Banskobystrický kraj", "Žiar nad Hronom"))
+
+    municipality.focus()
+    page.keyboard.type("zilinsky")
+    expect(listed.locator(".fk-note")).to_have_text("V poli Kraj")
+    page.keyboard.press("Tab")
+    shows(municipality, names=("",))  # only Enter or a click chooses in another field
+    region.focus()
+    page.keyboard.type("xyz")
+    expect(listed).to_have_text("Nič sa nenašlo")
+    page.keyboard.press("Escape")

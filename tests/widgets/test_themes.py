@@ -14,6 +14,9 @@ pytestmark = pytest.mark.slow
 
 CELLS = [
     "import finstat_kit as fk\nfk.use(fk.sample())\nexplorer = fk.Explorer(lang='en')\nexplorer",
+    "fk.LocationPicker(lang='en')",
+    "fk.ChangePicker(lang='en')",
+    "fk.StatementViewer([365, 1362], lang='en')",
 ]
 
 # The contrast of each text with what lies behind it, by the rule of WCAG 2.
@@ -160,7 +163,7 @@ def test_the_map_works_by_keys(opened: lab.Notebook) -> None:
     choose_nothing(opened)
     hint = cell.locator(".fk-hint")
     expect(hint).to_contain_text("Esc goes up one level")
-    field(opened, "Language").focus()
+    cell.get_by_role("button", name="Code", exact=True).focus()
     page.keyboard.press("Tab")
     expect(tile(opened, "Region of Trenčín")).to_be_focused()
 
@@ -201,6 +204,62 @@ def test_the_map_works_by_mouse(opened: lab.Notebook) -> None:
 
     lab.until_drawn(cell, "Rožňava: units by municipality")
     expect(field(opened, "District")).to_have_value("Rožňava")
+
+
+@pytest.mark.parametrize("number", range(len(CELLS)))
+def test_the_buttons_look_alike_and_stand_apart(opened: lab.Notebook, number: int) -> None:
+    """One look, pressed or pointed at too; Code is at the same place, apart from what is above."""
+    shown = opened.cell(number).locator(".fk-picker").first
+    look = """one => {
+        const { height, boxShadow, fontFamily, fontSize, borderRadius } = getComputedStyle(one);
+        return [height, boxShadow, fontFamily, fontSize, borderRadius].join();
+    }"""
+
+    buttons = shown.locator("button.jupyter-button:visible").all()
+    looks = set()
+    for button in buttons:
+        button.hover()
+        looks.add(button.evaluate(look))
+
+    assert len(looks) == 1
+    assert ",none," in looks.pop()
+    code = shown.get_by_role("button", name="Code", exact=True).bounding_box()
+    field = shown.locator("input[type=text], input[type=date]").first.bounding_box()
+    row = shown.locator(".fk-export").locator("xpath=..")
+    start = row.locator("button").first.bounding_box()
+    boxes = [one.bounding_box() for one in shown.locator("input, select").all()]
+    assert code is not None
+    assert field is not None
+    assert start is not None
+    assert start["x"] == field["x"]
+    lowest = max(box["y"] + box["height"] for box in boxes if box and box["y"] < code["y"])
+    assert code["y"] - lowest >= 6
+    assert all(not box or box["y"] < code["y"] for box in boxes)
+
+
+def test_the_language_is_that_of_the_box(opened: lab.Notebook) -> None:
+    """A screen reader's voice, and the date of a browser that heeds it, follow the choice."""
+    shown = opened.cell(0).locator(".fk-picker").first
+    expect(shown).to_have_attribute("lang", "en")
+    field(opened, "Language").select_option("Slovenčina")
+    expect(shown).to_have_attribute("lang", "sk")
+    expect(shown.locator(".fk-picker:has(input[type=date])")).to_have_attribute("lang", "sk")
+    field(opened, "Jazyk").select_option("English")
+    expect(shown).to_have_attribute("lang", "en")
+
+
+def test_the_map_grows_with_its_cell(opened: lab.Notebook) -> None:
+    """The wider the page, the larger the tiles."""
+    page = opened.page
+    choose_nothing(opened)
+    nitra = tile(opened, "Region of Nitra").locator("rect").element_handle()
+    for width, least in {400: 50, 700: 110, 1280: 140}.items():
+        page.set_viewport_size({"width": width, "height": 1400})
+        page.wait_for_function(
+            "([rect, least]) => rect.getBoundingClientRect().width > least", arg=[nitra, least]
+        )
+        opened.photograph(f"14-map-{width}", 0)
+    page.set_viewport_size({"width": 1280, "height": 1400})
 
 
 def test_nothing_sticks_out_of_a_narrow_page(opened: lab.Notebook) -> None:

@@ -194,7 +194,7 @@ def test_a_superseded_statement_can_be_read_and_says_so() -> None:
     assert viewer.fetch().equals(reports_of(EARLIER))
     assert f"<strong>Superseded by statement {LATER}, filed later.</strong>" in viewer.panel.value
     assert all(form in viewer.panel.value for form in forms_of(EARLIER, "en"))
-    assert re.findall(r"<td [^>]*>▸ (\d+)</td>", viewer.panel.value) == ["2017"]
+    assert re.findall(r"<td [^>]*>▸\xa0(\d+)</td>", viewer.panel.value) == ["2017"]
     viewer.year.value = LATER
     assert f"Supersedes statement {EARLIER}, filed earlier." in viewer.panel.value
     assert "<strong>Superseded" not in viewer.panel.value

@@ -167,6 +167,40 @@ def test_without_a_frame_the_register_is_searched(opened: lab.Notebook, theme: s
     lab.set_theme(page, "Light")
 
 
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [("orol 510 sro", "Enter"), ("skuska orol 510 sro", "Tab"), ("510 sro orol", "Enter Tab")],
+)
+def test_a_key_pressed_while_the_search_runs_is_not_lost(
+    opened: lab.Notebook, text: str, keys: str
+) -> None:
+    """What is typed and confirmed at once is chosen when the kernel has found it."""
+    page, cell = opened.page, opened.cell(2)
+    unit, panel = cell.get_by_role("combobox", name="Unit"), cell.locator(".fk-panel")
+    unit.fill("")
+    unit.press("Enter")
+    expect(panel).to_be_hidden()
+
+    unit.focus()
+    page.keyboard.type(text)
+    for key in keys.split():
+        page.keyboard.press(key)
+
+    expect(panel).to_contain_text("IČO 00372491")
+    expect(unit).to_have_value("Skúška Orol 510, s. r. o.")
+    expect(page.locator("ul[role=listbox]:popover-open")).to_have_count(0)
+    unit.focus()
+    page.keyboard.type("orol")
+    page.keyboard.press("Tab")
+    expect(unit).to_have_value("Skúška Orol 510, s. r. o.")  # many match: no choice by Tab
+    unit.focus()
+    page.keyboard.type("xyz")
+    page.keyboard.press("Enter")
+    expect(page.locator("ul[role=listbox]:popover-open")).to_have_text("Nothing found")
+    page.keyboard.press("Escape")
+    expect(unit).to_have_value("Skúška Orol 510, s. r. o.")
+
+
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
 def test_every_text_stands_out(opened: lab.Notebook, theme: str) -> None:
     """Labels, fields, table of years and the form itself, in both themes."""

@@ -25,7 +25,13 @@ from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
 from finstat_kit.widgets.html.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
-BELOW: Final = {"margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)"}  # beside the labels
+# Below boxes, beside their labels: of what has a margin itself, and of what has none.
+BELOW: Final = {"margin": f"2px 2px 2px calc({LABEL_WIDTH} + 10px)"}
+ROW_BELOW: Final = {
+    "flex_flow": "row wrap",
+    "align_items": "center",
+    "margin": f"0 0 0 calc({LABEL_WIDTH} + 8px)",
+}
 _VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
@@ -49,17 +55,28 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         self.add_class("fk-picker")
         self._displayed = False
         self.export = Export(self._EXPORTS, self._file, lambda: self.code())
-        self.observe(lambda change: self.export.relabel(change["new"]), "lang")
+        self._keys = Keys()
+        self.observe(self._relabel_own, "lang")
         self.lang = self._register._language(lang)
+        self._relabel_own()
+
+    def _relabel_own(self, _: object = None) -> None:
         self.export.relabel(self.lang)
+        self._keys.lang = self.lang
 
     def _set_controls(self, *controls: ipywidgets.Widget) -> None:
-        self.children = (*controls, Keys())
+        self.children = (*controls, self._keys)
+
+    def _buttons(self, *before: ipywidgets.Widget) -> ipywidgets.HBox:
+        """Make the row below all other controls, with the code's button at its end."""
+        return ipywidgets.HBox([*before, self.export], layout=ROW_BELOW)
 
     def share(self, other: Picker) -> None:
         """Be a part of another picker: use its lock, and leave the code to it."""
         self._lock = other._lock
-        self.children = tuple(c for c in self.children if c is not self.export)
+        self.children = tuple(
+            child for child in self.children if self.export not in getattr(child, "children", ())
+        )
 
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process."""

@@ -70,11 +70,16 @@ class Export(anywidget.AnyWidget):
 class Keys(anywidget.AnyWidget):
     """An invisible widget that keeps the notebook's shortcuts away from its box.
 
-    Its style hides the saved view beside live controls.
+    Its style is that of all buttons and distances, and hides the saved view beside live controls.
+
+    Attributes:
+        lang: The language of the box: of its voice, and of dates where a browser follows it.
     """
 
     _esm = Path(__file__).with_name("keys.mjs")
     _css = Path(__file__).with_name("keys.css")
+
+    lang = traitlets.Unicode("sk").tag(sync=True)
 
     def __init__(self) -> None:
         super().__init__(layout={"display": "none"})
@@ -109,7 +114,8 @@ class TileMap(anywidget.AnyWidget):
 class TypeAhead(anywidget.AnyWidget):
     """A text field with a list of matches: accents and case ignored, words in any order.
 
-    Only Enter, Tab or a click chooses an entry.
+    Only Enter, Tab or a click chooses an entry. Where no entry matches, those of the other fields
+    of the picker are offered under the names of their fields.
 
     Attributes:
         value: Code of the chosen entry, "" for none.
@@ -124,7 +130,7 @@ class TypeAhead(anywidget.AnyWidget):
         found: Its outcome: ``text`` is the text, ``codes`` those of the matching entries, best
             first, ``more`` the number of further ones.
         texts: The texts of the field: ``label``, ``placeholder``, ``clear``, ``none``,
-            ``elsewhere``, ``more``, ``searching``.
+            ``elsewhere``, ``in_field``, ``more``, ``searching``.
     """
 
     _esm = Path(__file__).with_name("typeahead.mjs")

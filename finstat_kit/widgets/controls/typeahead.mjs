@@ -3,6 +3,7 @@
 
 const SHOWN = 100;
 const PAGE = 8;
+const NEIGHBOURS = 5; // of each other field
 const PAUSE = 150; // milliseconds without a further letter before a text is sent
 
 const fold = (text) =>
@@ -90,16 +91,29 @@ function render({ model, el }) {
   let offered = [];
   let active = -1;
   let typing = false; // the text in the field differs from the choice
+  let awaiting; // what Enter or Tab does once the kernel has found the text
 
   const chosen = () => entries.find(({ code }) => code === model.get("value"));
-  el.fkChosen = chosen;
+  const find = (sought) => matching(entries, sought, "").here;
+  el.fk = { chosen, find, choose, label: () => model.get("texts").label };
+
+  const fields = () => [...(el.closest(".fk-picker")?.querySelectorAll(".fk-typeahead") ?? [])];
 
   // Read from the fields above: the kernel's update after a choice there may still be pending.
   function within() {
-    const fields = [...(el.closest(".fk-picker")?.querySelectorAll(".fk-typeahead") ?? [])];
-    if (!fields.length) return model.get("within");
-    const above = fields.slice(0, fields.indexOf(el)).map((one) => one.fkChosen());
+    const all = fields();
+    if (!all.length) return model.get("within");
+    const above = all.slice(0, all.indexOf(el)).map(({ fk }) => fk.chosen());
     return above.reduce((code, one) => (one && inside(one, code) ? one.code : code), "");
+  }
+
+  // What no entry of this field matches may be in another one, which is then named.
+  function neighbours(sought) {
+    const others = fields().filter((one) => one !== el);
+    return others.map(({ fk }) => {
+      const hits = fk.find(sought).slice(0, NEIGHBOURS);
+      return [fk.label(), hits.map((one) => ({ ...one, field: fk }))];
+    });
   }
 
   const isSearched = () => model.get("searched");
@@ -112,13 +126,13 @@ function render({ model, el }) {
   }
 
   let pause;
-  function search() {
+  function search(after = PAUSE) {
     clearTimeout(pause);
     if (!isSearched() || !input.value.trim()) return;
     pause = setTimeout(() => {
       model.set("sought", input.value.trim());
       model.save_changes();
-    }, PAUSE);
+    }, after);
   }
 
   function showChosen() {
@@ -131,6 +145,7 @@ function render({ model, el }) {
   }
   function choose(code) {
     typing = false;
+    awaiting = undefined;
     close();
     if (code !== model.get("value")) {
       model.set("value", code);
@@ -140,8 +155,14 @@ function render({ model, el }) {
   }
   function giveUp() {
     typing = false;
+    awaiting = undefined;
     close();
     showChosen();
+  }
+  function take({ code, field }) {
+    if (!field) return choose(code);
+    giveUp();
+    field.choose(code);
   }
 
   function close() {
@@ -170,7 +191,13 @@ function render({ model, el }) {
     const left = here.length + elsewhere.length - offered.length + more;
     if (elsewhere.length && here.length < SHOWN) lines.splice(here.length, 0, note(texts.elsewhere));
     if (left) lines.push(note(texts.more.replace("{n}", left)));
-    if (!offered.length) lines.push(note(isSearched() && !isFound() ? texts.searching : texts.none));
+    if (!offered.length) {
+      for (const [name, hits] of neighbours(sought)) {
+        if (hits.length) lines.push(note(texts.in_field.replace("{label}", name)));
+        lines.push(...hits.map((one) => option(one, offered.push(one) - 1)));
+      }
+    }
+    if (!lines.length) lines.push(note(isSearched() && !isFound() ? texts.searching : texts.none));
     list.replaceChildren(...lines);
     show();
     list.scrollTop = 0;
@@ -192,13 +219,22 @@ function render({ model, el }) {
   }
 
   const emptied = () => typing && !input.value.trim();
+  // Whether the kernel is still searching for the text; it then does *what* with the outcome.
+  function isAwaited(what) {
+    if (!isSearched() || !typing || emptied() || isFound()) return false;
+    awaiting ??= what;
+    search(0);
+    return true;
+  }
 
   function enter() {
-    if (isOpen() && active >= 0) choose(offered[active].code);
+    if (isAwaited(enter)) return;
+    if (isOpen() && active >= 0) take(offered[active]);
     else if (emptied()) choose("");
   }
   // Searched anew: the list may be closed, and Tab must not take its first entry by default.
   function leave() {
+    if (isAwaited(leave)) return close();
     const sought = typing ? fold(input.value) : "";
     const one = sought && meant(sought, matches(sought));
     if (one) choose(one.code);
@@ -232,6 +268,7 @@ function render({ model, el }) {
   });
   input.addEventListener("input", () => {
     typing = true;
+    awaiting = undefined;
     clear.hidden = !input.value;
     search();
     open();
@@ -239,7 +276,7 @@ function render({ model, el }) {
   input.addEventListener("click", open);
   input.addEventListener("focus", () => input.select());
   // Typed text without a choice is discarded: the field shows the former choice again.
-  input.addEventListener("blur", giveUp);
+  input.addEventListener("blur", () => awaiting || giveUp());
   clear.addEventListener("click", () => {
     choose("");
     input.focus();
@@ -248,7 +285,7 @@ function render({ model, el }) {
   list.addEventListener("mousedown", (event) => event.preventDefault());
   list.addEventListener("click", (event) => {
     const item = event.target.closest("[role=option]");
-    if (item) choose(offered[Number(item.dataset.place)].code);
+    if (item) take(offered[Number(item.dataset.place)]);
   });
 
   function takeItems() {
@@ -271,7 +308,12 @@ function render({ model, el }) {
   // What matches a text that is still in the field is listed at once.
   function takeFound() {
     entries = model.get("items").map(entry);
-    if (isOpen() && isFound()) open();
+    if (!isFound()) return;
+    const act = awaiting;
+    awaiting = undefined;
+    if (isOpen() || act === enter) open();
+    act?.();
+    if (act && !input.matches(":focus")) giveUp();
   }
 
   model.on("change:items", takeItems);

@@ -22,6 +22,8 @@ _GREY: Final = "var(--jp-layout-color4, GrayText)"
 _TOP: Final = 20  # bars; the table has all rows
 _CLASSES: Final = 5
 _WIDTH, _HEIGHT = 80, 60  # size of a tile
+_GROWTH: Final = 1.8  # at most, in a wide cell
+_TALLEST: Final = "24em"
 _TEXT: Final = 12
 _DIVIDED: Final = {
     "Banskobystrický": "Bansko-\nbystrický",
@@ -100,8 +102,9 @@ def tile_map(by: str, table: DrawnTable, names: Mapping[str, str], chosen: str, 
     height = _HEIGHT * (1 + max(tile.row for tile in grid.values()) - north) + 4
     picture = (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="-2 -2 {width} {height}" '
-        f'xmlns="http://www.w3.org/2000/svg" style="display:block;width:100%;'
-        f'max-width:{width}px;height:auto;forced-color-adjust:none">{"".join(svg_tiles)}</svg>'
+        f'preserveAspectRatio="xMinYMin" xmlns="http://www.w3.org/2000/svg" '
+        f'style="display:block;width:100%;max-width:{_GROWTH * width:.0f}px;height:auto;'
+        f'max-height:{_TALLEST};forced-color-adjust:none">{"".join(svg_tiles)}</svg>'
     )
     off = int(table.rows["value"].sum()) - sum(count_of.values())
     return f'<div class="fk-map">{picture}{_legend(scale, off, lang)}</div>'

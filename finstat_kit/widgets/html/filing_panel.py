@@ -139,7 +139,7 @@ def _years(shown: Shown) -> str:
     income, figures = _figures(shown.figures)
     rows = [
         [
-            ("▸ " if row["statement_id"] == shown.statement is not None else "")
+            ("▸\xa0" if row["statement_id"] == shown.statement is not None else "")
             + str(row["year"] or "–"),
             "–" if row["months"] is None else str(row["months"]),
             " · ".join([kind_text(row["kind"] or "–", lang), *_filer(row, lang)]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from datetime import date
 from typing import Final
 
@@ -46,32 +45,11 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
     )
 
 
-def by_ids(register: Register, selection: pl.DataFrame) -> str:
-    """Return the code of a selection from the user's frame: its ids."""
-    id_lines = textwrap.fill(
-        ", ".join(map(str, selection["id"])),
-        96,
-        initial_indent="    ",
-        subsequent_indent="    ",
-        break_long_words=False,
-    )
-    ids = f"[\n{id_lines}\n]" if id_lines else "[]"
-    record_columns = [name for name in selection.columns if name in UNITS]
-    own_columns = [name for name in selection.columns if name not in UNITS]
-    columns = "" if record_columns == UNITS.names() else f".select({record_columns!r})"
-    comment = (
-        f"# Without columns that records do not have: {own_columns!r}\n" if own_columns else ""
-    )
-    return (
-        f"{_HEAD}\n{choose(register)}{comment}ids = {ids}\nselection = fk.units.get(ids){columns}\n"
-    )
-
-
 def by_frame(day: date | None, field: str | None, code: str | None) -> str:
-    """Return the code of a selection from a frame that has no ids to fetch it by."""
+    """Return the code of a selection from a frame of the user's own."""
     filters = [f"pl.col({field!r}) == {code!r}"] if field else []
     if day is not None:
-        filters.append(f"pl.col({CHANGED!r}) >= pl.lit({day.isoformat()!r}).cast(pl.Date)")
+        filters.append(f"pl.col({CHANGED!r}) >= pl.date({day.year}, {day.month}, {day.day})")
     chosen = f".filter({', '.join(filters)})" if filters else ""
     comment = "# units is your frame of records.\n"
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"
