@@ -947,6 +947,13 @@ MUTATIONS = [
         "test_a_lost_file_is_made_good_by_the_next_sync",
     ),
     Mutation(
+        "a look at other files is none",
+        "looks.py:Looks.read",
+        "sum_.decode() != _sum_of(basis, body)",
+        "False",
+        "test_a_note_is_of_the_newest_run",
+    ),
+    Mutation(
         "a check holds for a month",
         "checks.py:Checks._fault",
         "time.time() - check.at < _VALID",

@@ -278,11 +278,18 @@ class State:
         """Return the files of a log, and what they hold."""
         paths = self._paths(name)
         if name not in self._looks or self._looks[name].listing is not self._listing:
-            with legible(self.path):
-                stands, outdated = self._look(name, self._scanned(name, paths, ROW))
-            listed = stands.filter("listed")["id"]
+            run, base = self._listing, self.point.base.get(name, 0)
+            basis = ([file.rpartition("/")[2] for file in paths], self._upto(name), base, run.lost)
+            found = self._folder.looks.read(name, basis)
+            if found is None:
+                with legible(self.path):
+                    stands, outdated = self._look(name, self._scanned(name, paths, ROW))
+                found = stands.select(_STANDING), outdated
+                if self.point is run.last and not self.is_extract:
+                    self._folder.looks.note(name, basis, found)
+            stands, outdated = found
             self._looks[name] = _Look(
-                self._listing, stands.select(_STANDING), outdated, listed, lacking_of(stands)
+                run, stands, outdated, stands.filter("listed")["id"], lacking_of(stands)
             )
         return paths, self._looks[name]
 

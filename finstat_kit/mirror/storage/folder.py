@@ -14,6 +14,7 @@ from finstat_kit.errors import Either, MirrorError
 from finstat_kit.mirror.storage.cells import ORDER, STORED
 from finstat_kit.mirror.storage.checks import Checks
 from finstat_kit.mirror.storage.files import File, Layout
+from finstat_kit.mirror.storage.looks import Looks
 from finstat_kit.mirror.storage.runs import About, Loss, Run, Runs
 from finstat_kit.mirror.storage.versions import RECORD, UNCHANGED, VOID, schema_of
 from finstat_kit.protocol import wire
@@ -45,12 +46,14 @@ class Folder:
         path: Absolute.
         runs: In it.
         checks: Of its data files.
+        looks: At its large logs.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.runs = Runs(path)
         self.checks = Checks(path)
+        self.looks = Looks(path)
         self._about: About | None = None  # before a run is written
         self.lock = forks.free_in_child(threading.RLock())
 
