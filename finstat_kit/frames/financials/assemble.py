@@ -232,17 +232,18 @@ def _with_reasons(
     )  # fmt: skip
     is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
     shown = pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated")
-    amounts = {*item_names, *_CHECKS}
-    held = [
-        (pl.when("shown").then(name) if name in amounts else reason if name == "reason"
-         else pl.col(name) if name not in _ITEMS or name in amounts else pl.lit(None))
-        .cast(dtype).alias(name)
-        for name, dtype in schema().items() if name in used
-    ]  # fmt: skip
+
+    def held(name: str) -> pl.Expr:
+        if name == "reason":
+            return reason
+        if name in item_names or name in _CHECKS:
+            return pl.when("shown").then(name)
+        return pl.lit(None) if name in _ITEMS else pl.col(name)
+
     return (
         rows.with_columns(any_figure=any_of_items(item_names), foreign=is_foreign)
         .with_columns(shown=shown)
-        .select(held)
+        .select(held(n).cast(dtype).alias(n) for n, dtype in schema().items() if n in used)
     )
 
 
