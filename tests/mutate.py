@@ -299,7 +299,7 @@ MUTATIONS = [
     ),
     Mutation(
         "records are in the order requested, repeated ids included",
-        "records.py:get_records",
+        "fetching.py:get_records",
         "if unique.len() == ids.len():",
         "if True:",
         "test_get_keeps_the_order_asked",
@@ -378,7 +378,7 @@ MUTATIONS = [
     # Which filing counts, and what is computed from it.
     Mutation(
         "of several filings of a period the one filed last counts",
-        "filings.py:in_turn",
+        "filings.py:by_age",
         "descending=True, nulls_last=True",
         "descending=False, nulls_last=True",
         "test_the_latest_filing_of_a_period_counts",
@@ -564,7 +564,7 @@ MUTATIONS = [
     # No work of days by accident.
     Mutation(
         "more than 10,000 record requests are refused",
-        "records.py:refuse_long_work",
+        "fetching.py:refuse_long_work",
         "if requests <= most:",
         "if True:",
         "test_a_real_host_is_sent_ten_thousand_requests_unasked",
@@ -636,7 +636,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a record that changed since it was kept is requested",
-        "records.py:_unchanged",
+        "fetching.py:_unchanged",
         "_ids_not_in_changes(session, kind.listed, check_days, stop)",
         "set(check_days)",
         "test_what_changed_between_two_runs_is_fetched_again",
@@ -779,8 +779,8 @@ MUTATIONS = [
     Mutation(
         "half a filing with a cell that is no number has its reason",
         "choice.py:figures_of_filings",
-        'pl.col("odd", "moved").any()',
-        'pl.col("odd", "moved").all()',
+        'pl.col("has_text", "has_other_caption").any()',
+        'pl.col("has_text", "has_other_caption").all()',
         "test_half_a_filing_has_its_reason",
     ),
     Mutation(
@@ -849,7 +849,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a cache keeps refusals of a health check",
-        "probe.py:Patient.refusal",
+        "probe.py:Probe.refusal",
         "self._exchange.keep(request, reply)",
         "pass",
         "test_a_recording_gives_the_same_report",

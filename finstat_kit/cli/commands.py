@@ -19,9 +19,9 @@ from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.finding import filings, find
+from finstat_kit.cli.lists import count, get, ids
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import Output, harmless, set_encoding, silence
-from finstat_kit.cli.records import count, get, ids
 from finstat_kit.cli.statements import financials, form, statement
 from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Words
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS

@@ -117,13 +117,13 @@ class Output:
         """Return a table of the columns that fit; a single row that does not fit, line by line."""
         import polars as pl
 
-        from finstat_kit.cli.upright import fitting, upright
+        from finstat_kit.cli.vertical import fitting, vertical
 
         table, width = _table(frame), shutil.get_terminal_size().columns
         if self._wide or max(map(len, table.splitlines())) <= width:
             return table
         if frame.height == 1:
-            return upright(frame)
+            return vertical(frame)
         number = frame.width if self.columns else fitting(table, width)
         cut = number < frame.width
         with pl.Config(tbl_hide_dataframe_shape=cut):

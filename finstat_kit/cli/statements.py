@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from finstat_kit.cli import options
+from finstat_kit.cli.lists import ids_given
 from finstat_kit.cli.output import Output, cut_off, for_output, write_all
-from finstat_kit.cli.records import ids_given
 from finstat_kit.errors import Interrupted, NotFound, RegisterError, UsageError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.service.filings import records, store as filed_stores
+from finstat_kit.service.filings import bodies, store as filed_stores
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
 from finstat_kit.service.filings.store import FiledStore, with_filings
 from finstat_kit.service.http import routes
@@ -338,7 +338,7 @@ class Sample(Register):
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
         """
         most = arguments.whole("most", most, 1, 10**6)
-        rows = records.examples(self._filed_store.filings, most)
+        rows = bodies.examples(self._filed_store.filings, most)
         schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 

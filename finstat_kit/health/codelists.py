@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from finstat_kit.health.lines import Line, line, parsed
-from finstat_kit.health.probe import Fault, Patient, as_object
+from finstat_kit.health.probe import Fault, Probe, as_object
 from finstat_kit.protocol import codelists, wire
 
 _ENTRY: Final = {"lokacie": {"kod", "nazov", "nadradenaLokacia"}, "klasifikacie": {"kod", "nazov"}}
 _PARENT: Final = {"districts": "regions", "municipalities": "districts"}
 
 
-def codelist(patient: Patient, codelist: wire.Codelist) -> Line:
+def codelist(probe: Probe, codelist: wire.Codelist) -> Line:
     """Check a codelist, and note its codes."""
     name = codelist.name
     key = wire.LOCATIONS if codelist.located else wire.CLASSIFICATION
     parse = codelists.parse_locations if codelist.located else codelists.parse_classification
     try:
-        body = patient.ask(codelist.endpoint)
+        body = probe.ask(codelist.endpoint)
         entries = as_object(body).get(key)
         if not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
             raise Fault(f"no list of entries under {key}")
@@ -29,8 +29,8 @@ def codelist(patient: Patient, codelist: wire.Codelist) -> Line:
 
     sent_codes = [e.get("kod") for e in entries]
     codes = {str(code) for code in sent_codes if code is not None}
-    patient.codes[name] = codes
-    parents = patient.codes.get(_PARENT.get(name, ""))
+    probe.codes[name] = codes
+    parents = probe.codes.get(_PARENT.get(name, ""))
     above = [e.get("nadradenaLokacia") for e in entries]
     strange = [p for p in above if parents is not None and p is not None and str(p) not in parents]
     names = [n if isinstance(n := e.get("nazov"), dict) else {} for e in entries]

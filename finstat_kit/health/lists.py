@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from finstat_kit.health.lines import Line, judged, line, parsed
-from finstat_kit.health.probe import Fault, NotThere, Patient, as_object, observed
+from finstat_kit.health.probe import Fault, NotHeldFault, Probe, as_object, observed
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Unit
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS
@@ -20,7 +20,7 @@ _EVERYTHING: Final[dict[str, str | int]] = {wire.CHANGED_SINCE: wire.BEGINNING.i
 
 
 def page(
-    patient: Patient,
+    probe: Probe,
     after: int,
     *,
     since: Mapping[str, str | int] = _EVERYTHING,
@@ -33,7 +33,7 @@ def page(
         Fault: It has no list of ids, or ids that are none.
     """
     sizes = {} if size is None else {wire.PAGE_SIZE: size}
-    reply = as_object(patient.ask(collection, {**since, **sizes, wire.AFTER_ID: after}))
+    reply = as_object(probe.ask(collection, {**since, **sizes, wire.AFTER_ID: after}))
     ids = reply.get("id", [])
     if not isinstance(ids, list):
         raise Fault("no list of ids")
@@ -43,9 +43,9 @@ def page(
 
 
 def _count(
-    patient: Patient, collection: str, after: int, since: Mapping[str, str | int] = _EVERYTHING
+    probe: Probe, collection: str, after: int, since: Mapping[str, str | int] = _EVERYTHING
 ) -> int:
-    body = patient.ask(f"{wire.COUNTS}/{collection}", {**since, wire.AFTER_ID: after})
+    body = probe.ask(f"{wire.COUNTS}/{collection}", {**since, wire.AFTER_ID: after})
     return parsed(requests.parse_count, body)
 
 
@@ -57,11 +57,11 @@ def _ascend(ids: list[int]) -> bool:
     return all(a < b for a, b in zip([0, *ids], ids, strict=False))
 
 
-def paging(patient: Patient, ids: list[int]) -> Iterator[Line]:
+def paging(probe: Probe, ids: list[int]) -> Iterator[Line]:
     """Fetch two pages and one beyond the last id; add the ids to *ids*."""
     try:
-        first_ids, more = page(patient, 0)
-        second_ids, last_more = page(patient, first_ids[-1]) if first_ids else ([], False)
+        first_ids, more = page(probe, 0)
+        second_ids, last_more = page(probe, first_ids[-1]) if first_ids else ([], False)
     except Fault as fault:
         yield line("paging", "fail", str(fault), "no ids can be fetched")
         return
@@ -79,16 +79,16 @@ def paging(patient: Patient, ids: list[int]) -> Iterator[Line]:
         "flag", type(more) is type(last_more) is bool,
         f"{more}, {last_more}".lower(), "without the flag the end is unknown",
     )  # fmt: skip
-    yield _page_beyond_end(patient)
-    yield _counted(patient, ids, last_more)
-    yield _default_page(patient)
-    yield from _largest_pages(patient)
+    yield _page_beyond_end(probe)
+    yield _counted(probe, ids, last_more)
+    yield _default_page(probe)
+    yield from _largest_pages(probe)
 
 
-def _page_beyond_end(patient: Patient) -> Line:
+def _page_beyond_end(probe: Probe) -> Line:
     check = "beyond the last id"
     try:
-        ids, more = page(patient, wire.MAX_ID)
+        ids, more = page(probe, wire.MAX_ID)
     except Fault as fault:
         return line(check, "warn", str(fault), "resuming a finished walk is an error here")
     return judged(
@@ -97,10 +97,10 @@ def _page_beyond_end(patient: Patient) -> Line:
     )  # fmt: skip
 
 
-def _counted(patient: Patient, ids: list[int], more: object) -> Line:
+def _counted(probe: Probe, ids: list[int], more: object) -> Line:
     try:
-        before = _count(patient, UNITS, 0)
-        after = _count(patient, UNITS, max(ids, default=0))
+        before = _count(probe, UNITS, 0)
+        after = _count(probe, UNITS, max(ids, default=0))
     except Fault as fault:
         return line("counts", "warn", str(fault), "bars will have no total; walks are untouched")
     return judged(
@@ -110,20 +110,20 @@ def _counted(patient: Patient, ids: list[int], more: object) -> Line:
     )  # fmt: skip
 
 
-def _default_page(patient: Patient) -> Line:
+def _default_page(probe: Probe) -> Line:
     check, meaning = "default page", "nothing depends on it: the client always requests a number"
     try:
-        ids, more = page(patient, 0, size=None)
+        ids, more = page(probe, 0, size=None)
     except Fault as fault:
         return line(check, "warn", str(fault), meaning)
     whole = len(ids) == wire.DEFAULT_PAGE or (len(ids) < wire.DEFAULT_PAGE and more is False)
     return judged(check, whole, _pages_end(ids, more), meaning, "warn")
 
 
-def _largest_pages(patient: Patient) -> Iterator[Line]:
+def _largest_pages(probe: Probe) -> Iterator[Line]:
     check, cure = "largest page", "give page_size=1_000"
     try:
-        ids, more = page(patient, 0, size=wire.MAX_PAGE)
+        ids, more = page(probe, 0, size=wire.MAX_PAGE)
     except Fault as fault:
         yield line(check, "fail", str(fault), f"walks request such pages: {cure}")
     else:
@@ -133,7 +133,7 @@ def _largest_pages(patient: Patient) -> Iterator[Line]:
             "warn",
         )  # fmt: skip
     try:
-        reply = patient.refusal(UNITS, {**_EVERYTHING, wire.PAGE_SIZE: wire.MAX_PAGE + 1})
+        reply = probe.refusal(UNITS, {**_EVERYTHING, wire.PAGE_SIZE: wire.MAX_PAGE + 1})
         ids = as_object(reply.body).get("id", []) if reply.status == 200 else []
     except Fault as fault:
         yield line("above the largest page", "warn", str(fault), "nothing depends on it")
@@ -149,17 +149,17 @@ def _pages_end(ids: list[int], more: object) -> str:
     return f"{len(ids):,} ids, flag {str(more).lower()}"
 
 
-def window(patient: Patient, today: date) -> Line:
+def window(probe: Probe, today: date) -> Line:
     """See that the day of change holds on the second page of a walk too."""
     check, first_day = "change window", today - _WINDOW
     since = _since(first_day)
     try:
-        before = _count(patient, UNITS, 0, since)
-        first_ids, _ = page(patient, 0, since=since, size=_SHORT_PAGE)
+        before = _count(probe, UNITS, 0, since)
+        first_ids, _ = page(probe, 0, since=since, size=_SHORT_PAGE)
         cursor = max(first_ids, default=0)
-        second_ids, _ = page(patient, cursor, since=since)
-        after = _count(patient, UNITS, max([cursor, *second_ids]), since)
-        last = _unit(patient, second_ids[-1]) if second_ids else None
+        second_ids, _ = page(probe, cursor, since=since)
+        after = _count(probe, UNITS, max([cursor, *second_ids]), since)
+        last = _unit(probe, second_ids[-1]) if second_ids else None
     except Fault as fault:
         return line(check, "warn", str(fault), "changes since a day cannot be checked")
     last_day = None if last is None else last.datumPoslednejUpravy
@@ -172,20 +172,20 @@ def window(patient: Patient, today: date) -> Line:
     )  # fmt: skip
 
 
-def _unit(patient: Patient, id_: int) -> Unit:
-    unit = parsed(KINDS["units"].read, patient.ask(wire.UNIT, {"id": id_}), id_)
+def _unit(probe: Probe, id_: int) -> Unit:
+    unit = parsed(KINDS["units"].read, probe.ask(wire.UNIT, {"id": id_}), id_)
     assert isinstance(unit, Unit)
     return unit
 
 
-def of_a_unit(patient: Patient, unit: Unit) -> Iterator[Line]:
+def of_a_unit(probe: Probe, unit: Unit) -> Iterator[Line]:
     """See that a unit is listed by the day of its change, and by what filters name."""
     check, meaning = "day of change", "give a day earlier in changed_since; a mirror does so"
     day = unit.datumPoslednejUpravy
     if day is not None:
         try:
             on_the_day, on_the_next = (
-                unit.id in page(patient, max(unit.id - 1, 0), since=_since(first), size=1)[0]
+                unit.id in page(probe, max(unit.id - 1, 0), since=_since(first), size=1)[0]
                 for first in (day, day + _DAY)
             )
         except Fault as fault:
@@ -197,9 +197,9 @@ def of_a_unit(patient: Patient, unit: Unit) -> Iterator[Line]:
         return
     check, meaning = "filters", "units.find and the arguments ico= and legal_form= find others"
     try:
-        of_ico, _ = page(patient, 0, since={**_EVERYTHING, "ico": unit.ico})
+        of_ico, _ = page(probe, 0, since={**_EVERYTHING, "ico": unit.ico})
         form = {**_EVERYTHING, wire.FILTERS["legal_form_code"]: unit.pravnaForma}
-        of_form, of_all = _count(patient, UNITS, 0, form), _count(patient, UNITS, 0)
+        of_form, of_all = _count(probe, UNITS, 0, form), _count(probe, UNITS, 0)
     except Fault as fault:
         yield line(check, "warn", str(fault), meaning)
         return
@@ -213,12 +213,12 @@ def _listed(is_listed: bool, day: str) -> str:
     return f"{'' if is_listed else 'not '}listed for {day}"
 
 
-def others(patient: Patient) -> Iterator[Line]:
+def others(probe: Probe) -> Iterator[Line]:
     """Count the other collections, and see that their ids ascend."""
     for collection in (STATEMENTS, REPORTS, ANNUAL_REPORTS):
         try:
-            count = _count(patient, collection, 0)
-            ids, _ = page(patient, 0, size=_SHORT_PAGE, collection=collection)
+            count = _count(probe, collection, 0)
+            ids, _ = page(probe, 0, size=_SHORT_PAGE, collection=collection)
         except Fault as fault:
             yield line(collection, "fail", str(fault), "its ids cannot be fetched")
             continue
@@ -230,10 +230,10 @@ def others(patient: Patient) -> Iterator[Line]:
             yield judged(collection, count > 0, f"{count:,} ids", "an empty collection", "warn")
 
 
-def refusals(patient: Patient) -> Iterator[Line]:
+def refusals(probe: Probe) -> Iterator[Line]:
     """Request what is to be refused, one after the other."""
     yield _refused(
-        patient,
+        probe,
         "no day",
         UNITS,
         {},
@@ -241,22 +241,22 @@ def refusals(patient: Patient) -> Iterator[Line]:
         "nothing depends on it: the client always sends one",
     )
     yield _refused(
-        patient, "wrong day", UNITS, {wire.CHANGED_SINCE: "1.7.2026"}, (400,),
+        probe, "wrong day", UNITS, {wire.CHANGED_SINCE: "1.7.2026"}, (400,),
         "a wrong argument may be answered with other data; the client checks it before",
     )  # fmt: skip
     # The largest id of 32 bits: no unit has it, and any service can read it.
     yield _refused(
-        patient, "unknown id", wire.UNIT, {"id": 2**31 - 1}, (404,),
+        probe, "unknown id", wire.UNIT, {"id": 2**31 - 1}, (404,),
         "a missing record is another error than NotFound", empty=True,
     )  # fmt: skip
     yield _refused(
-        patient, "unknown path", "neznama-cesta", {}, (404,),
+        probe, "unknown path", "neznama-cesta", {}, (404,),
         "a wrong base URL is not recognized by its status",
     )  # fmt: skip
 
 
 def _refused(
-    patient: Patient,
+    probe: Probe,
     check: str,
     path: str,
     query: Mapping[str, str | int],
@@ -266,8 +266,8 @@ def _refused(
     empty: bool = False,
 ) -> Line:
     try:
-        reply = patient.refusal(path, query)
-    except NotThere:
+        reply = probe.refusal(path, query)
+    except NotHeldFault:
         return line(check, "ok", "not held by this copy")
     except Fault as fault:
         return line(check, "warn", str(fault), meaning)

@@ -17,7 +17,7 @@ from finstat_kit.protocol.wire import Reply
 
 _SECOND_TRIES: Final = 6  # in a whole report: temporary errors are common
 _SILENCE: Final = 3  # failed requests in a row after which the register counts as unreachable
-_ASKS_FOR_PEACE: Final = frozenset({403, 429})
+_WANTS_A_PAUSE: Final = frozenset({403, 429})
 _MAY_PASS: Final = frozenset({408, 500, 502, 503, 504})
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -26,11 +26,11 @@ class Fault(Exception):
     """A reply, or a failure, that cannot be checked."""
 
 
-class NotThere(Fault):
+class NotHeldFault(Fault):
     """A mirror, or a recording, does not hold what was requested."""
 
 
-class Ended(Exception):
+class EndedError(Exception):
     """Why no further request is sent, and what to do about it."""
 
     def __init__(self, seen: str, meaning: str) -> None:
@@ -39,7 +39,7 @@ class Ended(Exception):
         self.meaning = meaning
 
 
-class Patient:
+class Probe:
     """Sends requests to a register, and notes what several checks share.
 
     Attributes:
@@ -80,12 +80,12 @@ class Patient:
 
         Raises:
             Fault: The reply is anything else.
-            Ended: The register does not reply, or requires a pause.
+            EndedError: The register does not reply, or requires a pause.
         """
         request = Request(f"/api/{path}", bytes, query or {}, wire.CODELIST_CAP)
         try:
             return self._once(request)
-        except _MayPass:
+        except _PassingFault:
             if not self._second_tries:
                 raise
         self._second_tries -= 1
@@ -96,7 +96,7 @@ class Patient:
 
         Raises:
             Fault: There is none, or it is a temporary one.
-            Ended: The register does not reply, or requires a pause.
+            EndedError: The register does not reply, or requires a pause.
         """
         request = Request(f"/api/{path}", bytes, query or {})
         reply, _ = self._sent(request)
@@ -122,21 +122,21 @@ class Patient:
         try:
             reply, seconds = self._exchange.once(request)
         except MirrorError as error:  # no later request changes it
-            raise Ended(error.message, PYTHON.phrase(error.cure)) from None
+            raise EndedError(error.message, PYTHON.phrase(error.cure)) from None
         except CacheError:
-            raise NotThere("the recording has no such reply") from None
+            raise NotHeldFault("the recording has no such reply") from None
         except RegisterError as error:
             self._unanswered += 1
-            raise self._failed(_MayPass(error.message)) from None
+            raise self._failed(_PassingFault(error.message)) from None
         self._unanswered = 0
         names = {name.lower() for name in reply.headers}
         if reply.status == 503 and wire.NOT_HELD.lower() in names:
-            raise NotThere(observed(reply))
-        if reply.status in _ASKS_FOR_PEACE or (reply.status != 200 and "retry-after" in names):
+            raise NotHeldFault(observed(reply))
+        if reply.status in _WANTS_A_PAUSE or (reply.status != 200 and "retry-after" in names):
             meaning = "it asked for a pause: wait, further requests prolong it"
-            raise Ended(observed(reply), meaning)
+            raise EndedError(observed(reply), meaning)
         if reply.status in _MAY_PASS:
-            raise self._failed(_MayPass(observed(reply)))
+            raise self._failed(_PassingFault(observed(reply)))
         return reply, seconds
 
     def _failed(self, fault: Fault) -> Exception:
@@ -144,11 +144,11 @@ class Patient:
         self._bad += 1
         nothing_good = not self.seconds and self._bad == _SILENCE
         if nothing_good or self._unanswered == _SILENCE:
-            return Ended(str(fault), "check the base URL and the network, or try later")
+            return EndedError(str(fault), "check the base URL and the network, or try later")
         return fault
 
 
-class _MayPass(Fault):
+class _PassingFault(Fault):
     """A temporary fault, worth another attempt."""
 
 
@@ -158,7 +158,7 @@ def observed(reply: Reply) -> str:
 
 
 def as_object(body: bytes) -> dict[str, Any]:
-    """Return the JSON object in a body from `Patient.ask`, valid or not."""
+    """Return the JSON object in a body from `Probe.ask`, valid or not."""
     try:
         content: dict[str, Any] = json.loads(body.decode("utf-8-sig"))
     except (ValueError, RecursionError):

@@ -19,10 +19,10 @@ import polars as pl
 
 from finstat_kit.client import current
 from finstat_kit.client.register import LIVE, Register
-from finstat_kit.health import lists, records
+from finstat_kit.health import contents, lists
 from finstat_kit.health.codelists import codelist
 from finstat_kit.health.lines import SLOW, Line, judged, line
-from finstat_kit.health.probe import Ended, Patient
+from finstat_kit.health.probe import EndedError, Probe
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import Reply
@@ -69,76 +69,76 @@ def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
 
 
 def _examined(register: Register) -> list[Line]:
-    patient, lines = Patient(register), list[Line]()
+    probe, lines = Probe(register), list[Line]()
     part = f" for what changed since {register.since}" if register.since else ""
     reachable = line("reachable", "ok", f"it answers{part}")
     try:
-        lines.extend(_checks(patient, register))  # lines before an early end are kept
-    except Ended as end:
-        good = len(patient.seconds)
+        lines.extend(_checks(probe, register))  # lines before an early end are kept
+    except EndedError as end:
+        good = len(probe.seconds)
         after = f", good replies before: {good}" if good else ""
         reachable = line("reachable", "fail", end.seen + after, end.meaning)
-    versions = _versions(patient, register)
-    if not patient.seconds:
+    versions = _versions(probe, register)
+    if not probe.seconds:
         return [reachable, versions]
-    return [reachable, *_exchange(patient, register), *lines, versions]
+    return [reachable, *_exchange(probe, register), *lines, versions]
 
 
-def _checks(patient: Patient, register: Register) -> Iterator[Line]:
+def _checks(probe: Probe, register: Register) -> Iterator[Line]:
     for of in wire.CODELISTS.values():
-        yield codelist(patient, of)
+        yield codelist(probe, of)
     ids: list[int] = []
-    yield from lists.paging(patient, ids)
-    yield lists.window(patient, register.today)
-    yield from lists.others(patient)
-    yield from records.units(patient, ids)
-    yield from records.others(patient)
-    yield records.rows_of_forms(patient)
-    yield from records.reports(patient)
-    yield from lists.refusals(patient)  # last: a firewall may answer them by a ban
+    yield from lists.paging(probe, ids)
+    yield lists.window(probe, register.today)
+    yield from lists.others(probe)
+    yield from contents.units(probe, ids)
+    yield from contents.others(probe)
+    yield contents.rows_of_forms(probe)
+    yield from contents.reports(probe)
+    yield from lists.refusals(probe)  # last: a firewall may answer them by a ban
 
 
-def _exchange(patient: Patient, register: Register) -> Iterator[Line]:
+def _exchange(probe: Probe, register: Register) -> Iterator[Line]:
     """Yield what headers and times say, neither of which a recording has."""
-    if patient.recorded:
+    if probe.recorded:
         for check in ("API version", "latency", "rate", "encoding", "clock"):
             yield line(check, "ok", "not recorded")
         return
-    versions = patient.header("x-api-version")
+    versions = probe.header("x-api-version")
     yield judged(
         "API version", set(versions) == {wire.API_VERSION}, ", ".join(sorted(versions)),
         f"{wire.API_VERSION} is known: look for a newer version of finstat_kit", "warn",
     )  # fmt: skip
-    yield from _times(patient)
-    yield _encoding(patient)
-    yield _clock(patient, register)
+    yield from _times(probe)
+    yield _encoding(probe)
+    yield _clock(probe, register)
 
 
-def _times(patient: Patient) -> Iterator[Line]:
-    if patient.in_process:
+def _times(probe: Probe) -> Iterator[Line]:
+    if probe.in_process:
         yield line("latency", "ok", "in process")
         yield line("rate", "ok", "in process")
         return
-    middle = median(patient.seconds)
-    seen = f"{middle * 1000:,.0f} ms, at most {max(patient.seconds) * 1000:,.0f} ms"
+    middle = median(probe.seconds)
+    seen = f"{middle * 1000:,.0f} ms, at most {max(probe.seconds) * 1000:,.0f} ms"
     meaning = "slow: it may be under load, try later"
     yield judged("latency", middle < SLOW, seen, meaning, "warn")
-    yield line("rate", "ok", f"{patient.sent} requests in {patient.duration:,.0f} s")
+    yield line("rate", "ok", f"{probe.sent} requests in {probe.duration:,.0f} s")
 
 
-def _encoding(patient: Patient) -> Line:
-    types, packed = patient.header("content-type"), patient.header("content-encoding")
+def _encoding(probe: Probe) -> Line:
+    types, packed = probe.header("content-type"), probe.header("content-encoding")
     json = all("json" in name.lower() or name == "none" for name in types)
-    marks = f", {patient.marks} byte order marks" if patient.marks else ""
+    marks = f", {probe.marks} byte order marks" if probe.marks else ""
     return judged(
-        "encoding", json and not patient.marks and {name.lower() for name in packed} <= _PACKED,
+        "encoding", json and not probe.marks and {name.lower() for name in packed} <= _PACKED,
         f"{', '.join(sorted(types))}; packed: {', '.join(sorted(packed))}{marks}",
         "it is read all the same; a proxy may have changed the replies", "warn",
     )  # fmt: skip
 
 
-def _clock(patient: Patient, register: Register) -> Line:
-    days = [day_of(Reply(200, {"Date": text}, b"")) for text in patient.header("date")]
+def _clock(probe: Probe, register: Register) -> Line:
+    days = [day_of(Reply(200, {"Date": text}, b"")) for text in probe.header("date")]
     known = [day for day in days if day is not None]
     seen = ", ".join(sorted(f"{_apart(day, register.today)}" for day in set(known))) or "no Date"
     # The day of a sample is its own.
@@ -156,10 +156,10 @@ def _apart(day: date, today: date) -> str:
     return "today" if not days else f"{days:+,} days"
 
 
-def _versions(patient: Patient, register: Register) -> Line:
+def _versions(probe: Probe, register: Register) -> Line:
     """Return the line that says what was used, for whom the report is shown to."""
     kind = "the live register" if register.base_url == LIVE else "another register"
-    if set(patient.header(wire.INVENTED.lower())) - {"none"} or register.invented:
+    if set(probe.header(wire.INVENTED.lower())) - {"none"} or register.invented:
         kind = "invented data"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("finstat-kit", "polars", "httpx"))
     system = f"Python {platform.python_version()}, {platform.system()}"

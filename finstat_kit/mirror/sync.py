@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.records import duration
+from finstat_kit.client.collections.fetching import duration
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     Interrupted,

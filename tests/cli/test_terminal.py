@@ -23,7 +23,7 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
 from finstat_kit.cli.output import Output
-from finstat_kit.cli.upright import upright
+from finstat_kit.cli.vertical import vertical
 from finstat_kit.frames.reports.filed import Filed, as_text
 from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import BY_FIELD
@@ -304,7 +304,7 @@ def test_an_upright_record_is_a_harmless_line_per_field() -> None:
     label = BY_FIELD["kraj"].label
     values = {HOSTILE: "x", "nazovUJ": f"{HOSTILE}\nico  1", "kraj": "SK010", label: HOSTILE}
 
-    printed = upright(pl.DataFrame(values | {"okres": None}))
+    printed = vertical(pl.DataFrame(values | {"okres": None}))
 
     name = shown(HOSTILE, None)
     assert harmless(printed)
@@ -321,7 +321,7 @@ def test_an_upright_report_has_the_beginning_of_its_tables() -> None:
     """A record with values within values is a line per field too."""
     report = fk.sample().reports.get(4750175)
 
-    lines = dict(re.split("  +", line, maxsplit=1) for line in upright(report).splitlines())
+    lines = dict(re.split("  +", line, maxsplit=1) for line in vertical(report).splitlines())
 
     assert list(lines) == report.columns
     assert lines["tabulky"].startswith('[["35341", "3240", ')

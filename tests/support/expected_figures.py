@@ -14,6 +14,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import STATEMENTS, UNITS
 from finstat_kit.service.filings import filers
+from finstat_kit.service.filings.bodies import tables_of
 from finstat_kit.service.filings.filing import (
     CORRECTION,
     EXTRAORDINARY,
@@ -22,7 +23,6 @@ from finstat_kit.service.filings.filing import (
     Filing,
 )
 from finstat_kit.service.filings.filings import Filings
-from finstat_kit.service.filings.records import tables_of
 
 Figures = dict[str, Decimal | None]
 _BUSINESS = (699, 687, 21, 22)

@@ -42,7 +42,7 @@ def test_a_stop_ends_all_threads() -> None:
             raise KeyboardInterrupt
 
     with First([]) as server, fk.Register(server.url, connections=4) as reg:
-        from finstat_kit.client.collections.records import fetch_records
+        from finstat_kit.client.collections.fetching import fetch_records
         from finstat_kit.protocol.records import KINDS
 
         with pytest.raises(fk.Interrupted) as caught:

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Checked
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.records import get_records
+from finstat_kit.client.collections.fetching import get_records
 from finstat_kit.client.collections.scan import scan
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.session import Session

@@ -16,8 +16,7 @@ from polars.io.plugins import register_io_source
 
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.needs import EVERY, Needs, narrowed, within
-from finstat_kit.client.collections.records import (
+from finstat_kit.client.collections.fetching import (
     copied_records,
     fetch_records,
     ids_unchanged_in_cache,
@@ -26,6 +25,7 @@ from finstat_kit.client.collections.records import (
     refuse_the_whole,
     requests_for,
 )
+from finstat_kit.client.collections.needs import EVERY, Needs, narrowed, within
 from finstat_kit.client.session import Session
 from finstat_kit.errors import Interrupted, NotFound, NotHeld, RegisterError
 from finstat_kit.protocol import requests, wire

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.records import refuse_long_work
+from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, holding, invalid
 from finstat_kit.frames.files.write import put_in_place

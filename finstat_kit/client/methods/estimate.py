@@ -13,7 +13,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.records import most_requests, outcomes, refuse_long_work
+from finstat_kit.client.collections.fetching import most_requests, outcomes, refuse_long_work
 from finstat_kit.client.methods.reference import codelist
 from finstat_kit.client.session import Copy, Session
 from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, holding, invalid

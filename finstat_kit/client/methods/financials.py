@@ -10,7 +10,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.collection import Units, one_unit
-from finstat_kit.client.collections.records import get_records, records_or_ids, refuse_long_work
+from finstat_kit.client.collections.fetching import get_records, records_or_ids, refuse_long_work
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid

@@ -12,7 +12,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import AnyFrame
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Units
-from finstat_kit.client.collections.records import refuse_long_work
+from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.session import Session

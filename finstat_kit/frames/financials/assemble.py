@@ -195,7 +195,7 @@ def _of_the_year_before(
     used: Collection[str],
 ) -> pl.LazyFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
-    is_any = pl.col("odd") | any_of_items(item_names)
+    is_any = pl.col("has_text") | any_of_items(item_names)
     before = figures.filter(pl.col("period") == "previous", is_any)
     begins = pl.col("period_from")
     last = pl.when(filings.is_plausible(begins)).then(begins.dt.offset_by("-1d"))
@@ -226,9 +226,9 @@ def _with_reasons(
     reason = (
         pl.when("undated").then(pl.lit("unreadable", REASON))
         .when(~pl.col("any_figure")).then(nothing)
-        .when("odd").then(pl.lit("not_a_number", REASON))
+        .when("has_text").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
-        .when("moved").then(pl.lit("caption_mismatch", REASON))
+        .when("has_other_caption").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
     shown = pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated")

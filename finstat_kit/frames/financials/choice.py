@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.financials.filings import KEY, KINDS, ORDINARY, in_turn, undated
+from finstat_kit.frames.financials.filings import KEY, KINDS, ORDINARY, by_age, undated
 from finstat_kit.frames.financials.readings import (
     OWN,
     REFUSED,
@@ -23,7 +23,7 @@ INTERIM: Final = "Priebežná"
 _USUAL_MONTHS: Final = 12
 _EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
 _BOTH: Final = 2  # statements with numbers
-_MERITS: Final = pl.Schema({"statement_id": pl.Int64(), "merit": pl.Int32()})
+_WITH_NUMBERS: Final = pl.Schema({"statement_id": pl.Int64(), "with_numbers": pl.Int32()})
 # Filings of a unit and year that are tried one after the other; of more, twice as many each time.
 _ONE_BY_ONE: Final = 4
 
@@ -90,16 +90,18 @@ class Choice:
         ].unique(maintain_order=True)
         if next_ids.len():
             return next_ids
-        able = self._able
+        candidates = self._candidates
         if contested:
-            able = able.filter((pl.col("turn") + pl.col("supersedes")) > 0)
-        if able.is_empty():
+            candidates = candidates.filter((pl.col("age") + pl.col("supersedes")) > 0)
+        if candidates.is_empty():
             return next_ids
         many = 2 ** max(self._added - _ONE_BY_ONE, 0)
-        settled = (pl.col("merit").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
+        settled = (
+            (pl.col("with_numbers").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
+        )
         tried = (
-            able.join(self._merits, on="statement_id", how="left")
-            .sort(*_EACH, "turn")
+            candidates.join(self._with_numbers, on="statement_id", how="left")
+            .sort(*_EACH, "age")
             .filter(~settled.over(_EACH))
             .join(self._next, on="statement_id", how="semi", maintain_order="left")
             .filter(pl.int_range(pl.len()).over(_EACH) < many)
@@ -110,9 +112,9 @@ class Choice:
     def taken(self) -> pl.DataFrame:
         """Return the filing of each unit and year, or the reason why there is none.
 
-        The columns of `rivals`, and ``superseded_by_reason``.
+        The columns of `candidates_of`, and ``superseded_by_reason``.
         """
-        choices = chosen(self._kinded, self._able, self._merits)
+        choices = chosen(self._kinded, self._candidates, self._with_numbers)
         if not choices["superseded_by"].count():
             return choices.with_columns(superseded_by_reason=pl.lit(None, REASON))
         newest = choices.lazy().select(statement_id="superseded_by").drop_nulls().unique()
@@ -120,7 +122,7 @@ class Choice:
             newest, on="statement_id", how="semi", maintain_order="left"
         )
         # Of half a filing the other half is not there.
-        half = self._merits.lazy().filter(merit=1).select("statement_id")
+        half = self._with_numbers.lazy().filter(with_numbers=1).select("statement_id")
         half = half.join(_complete(listed), on="statement_id", how="anti")
         why = newest.join(
             reasons_of_filings(listed, self.readings, half), on="statement_id", how="left"
@@ -131,7 +133,7 @@ class Choice:
         return choices.lazy().join(why, on="superseded_by", how="left").collect()
 
     def _refresh(self) -> None:
-        """See what the reports added so far show: kinds, merits, and what follows next."""
+        """See what the reports added so far show: kinds, statements with numbers, what is next."""
         self.listed = listed_reports(self._ids, self.reports)
         next_ids = self._ids.lazy().join(
             self.listed.lazy(), on="report_id", how="anti", maintain_order="left"
@@ -149,28 +151,28 @@ class Choice:
         if self._kinds is None or not self._kinds.equals(kinds):
             self._kinds = kinds
             self._kinded = with_kinds(self._filings, kinds)
-            self._able = rivals(self._kinded)
-        self._merits = self._merits_of()
+            self._candidates = candidates_of(self._kinded)
+        self._with_numbers = self._count_statements()
 
-    def _merits_of(self) -> pl.DataFrame:
-        """Return of how many statements, balance sheet and income, filings have numbers."""
+    def _count_statements(self) -> pl.DataFrame:
+        """Return how many statements of filings, balance sheet and income, have numbers."""
         if self.reports.is_empty() and self._not_held.is_empty():
-            return pl.DataFrame(schema=_MERITS)
+            return pl.DataFrame(schema=_WITH_NUMBERS)
         now = figures_of_filings(self.readings, self.listed.lazy()).filter(period="current")
         there = items.columns_of(self.readings.figures)
         parts = [
             any_of_items(set(names).intersection(there)).cast(pl.Int32)
             for names in items.by_statement()
         ]
-        merits = now.select("statement_id", merit=pl.sum_horizontal(parts)).collect()
+        with_numbers = now.select("statement_id", with_numbers=pl.sum_horizontal(parts)).collect()
         if self._not_held.is_empty():
-            return merits
+            return with_numbers
         untried = (
             self._ids.filter(pl.col("report_id").is_in(self._not_held.implode()))
-            .select("statement_id", merit=pl.lit(_BOTH, pl.Int32))
+            .select("statement_id", with_numbers=pl.lit(_BOTH, pl.Int32))
             .unique()
         )
-        return pl.concat([untried, merits.join(untried, on="statement_id", how="anti")])
+        return pl.concat([untried, with_numbers.join(untried, on="statement_id", how="anti")])
 
 
 def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -188,7 +190,7 @@ def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     rows = filings.with_columns(plain=is_plain).with_columns(pl.col("plain").all().over("unit_id"))
     plain = rows.filter("plain").select(
         *filings.columns,
-        turn=pl.lit(0, pl.Int64),
+        age=pl.lit(0, pl.Int64),
         undated=undated(),
         periods_in_year=pl.lit(1, pl.Int16),
         supersedes=pl.lit(0, pl.Int16),
@@ -216,7 +218,7 @@ def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def rivals(filings: pl.DataFrame) -> pl.DataFrame:
+def candidates_of(filings: pl.DataFrame) -> pl.DataFrame:
     """Return the filings that the figures of a unit and year can be taken from.
 
     These are the first one by `in_preference` and those that it supersedes.
@@ -225,24 +227,24 @@ def rivals(filings: pl.DataFrame) -> pl.DataFrame:
         filings: Result of `with_kinds`.
 
     Returns:
-        Their columns; ``turn`` (0 for the newest), ``undated`` (the statement where it has no
+        Their columns; ``age`` (0 for the newest), ``undated`` (the statement where it has no
         period, which is then by itself), ``periods_in_year`` and ``supersedes`` (Int16): how many
         periods end in the year, and how many filings this one corrects.
     """
     key = [*KEY[:-1], "counted_as", "undated"]
     rows = filings.lazy().with_columns(counted_as=_counted_as(), undated=undated())
-    candidates = rows.filter(pl.col("counted_as").is_in(KINDS))
-    able = in_turn(candidates, key).with_columns(
-        supersedes=(pl.col("filings") - 1 - pl.col("turn")).cast(pl.Int16)
+    of_kind = rows.filter(pl.col("counted_as").is_in(KINDS))
+    candidates = by_age(of_kind, key).with_columns(
+        supersedes=(pl.col("filings") - 1 - pl.col("age")).cast(pl.Int16)
     )
     periods = pl.struct("period_from", "period_to").n_unique().over(_EACH)
     newest = in_preference(
-        able.filter(turn=0).with_columns(periods_in_year=periods.cast(pl.Int16))
+        candidates.filter(age=0).with_columns(periods_in_year=periods.cast(pl.Int16))
     ).unique(_EACH, keep="first", maintain_order=True)
     return (
-        able.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
-        .sort("unit_id", "year", "turn")
-        .select(*filings.columns, "turn", "undated", "periods_in_year", "supersedes")
+        candidates.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
+        .sort("unit_id", "year", "age")
+        .select(*filings.columns, "age", "undated", "periods_in_year", "supersedes")
         .collect()
     )
 
@@ -268,7 +270,9 @@ def _counted_as() -> pl.Expr:
     return pl.coalesce("kind", usual)
 
 
-def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> pl.DataFrame:
+def chosen(
+    filings: pl.DataFrame, candidates: pl.DataFrame, with_numbers: pl.DataFrame
+) -> pl.DataFrame:
     """Return the one filing of each unit and year that its figures are taken from, or a reason.
 
     It is the newest whose balance sheet and income statement have numbers, else the newest with
@@ -276,20 +280,21 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
 
     Args:
         filings: Result of `with_kinds`.
-        able: Result of `rivals`.
-        merits: ``statement_id`` and ``merit`` of filings, how many of the two have numbers.
+        candidates: Result of `candidates_of`.
+        with_numbers: ``statement_id`` of filings, and how many of the two statements have numbers.
 
     Returns:
-        The columns of `rivals`; ``superseded_by`` is the newest filing where another one is taken.
+        The columns of `candidates_of`; ``superseded_by`` is the newest filing where another one is
+        taken.
     """
-    rivals_of_all, columns = able.lazy(), able.columns
-    newest = rivals_of_all.filter(turn=0).select(*_EACH, newest="statement_id")
+    rows_of_candidates, columns = candidates.lazy(), candidates.columns
+    newest = rows_of_candidates.filter(age=0).select(*_EACH, newest="statement_id")
     best = (
-        rivals_of_all.join(merits.lazy(), on="statement_id", how="left")
-        .sort(pl.col("merit").fill_null(0), -pl.col("turn"), descending=True)
+        rows_of_candidates.join(with_numbers.lazy(), on="statement_id", how="left")
+        .sort(pl.col("with_numbers").fill_null(0), -pl.col("age"), descending=True)
         .unique(_EACH, keep="first", maintain_order=True)
         .join(newest, on=_EACH, nulls_equal=True)
-        .with_columns(superseded_by=pl.when(pl.col("turn") > 0).then("newest"))
+        .with_columns(superseded_by=pl.when(pl.col("age") > 0).then("newest"))
         .select(columns)
     )
     # What is left of a unit and year is a reason, or statements that are never taken; records that
@@ -308,8 +313,8 @@ def chosen(filings: pl.DataFrame, able: pl.DataFrame, merits: pl.DataFrame) -> p
         .otherwise(pl.coalesce("reason", of_kind, pl.lit("other_kind", REASON)))
     )  # fmt: skip
     nothing = [
-        pl.lit(None, able.schema[name]).alias(name)
-        for name in ("turn", "periods_in_year", "supersedes", "superseded_by", "report_ids")
+        pl.lit(None, candidates.schema[name]).alias(name)
+        for name in ("age", "periods_in_year", "supersedes", "superseded_by", "report_ids")
     ]
     reason_rows = (
         rows.with_columns(undated=undated())
@@ -403,13 +408,13 @@ def ambiguous(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a row for each filing and period, a column for each item, ``odd`` and ``moved``.
+    """Return a row for each filing and period: each item, ``has_text``, ``has_other_caption``.
 
     Reports that contradict each other give none.
     """
     keys = ["statement_id", "period"]
     item_names = items.columns_of(readings.figures)
-    columns = [*keys, "odd", "moved", *item_names]
+    columns = [*keys, "has_text", "has_other_caption", *item_names]
     sources = listed.filter("is_source")
     if readings.contents.height:
         sources = sources.join(
@@ -423,7 +428,7 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     several = (
         rows.filter(~pl.col("alone"))
         .group_by(keys, maintain_order=True)
-        .agg(pl.col("odd", "moved").any(), pl.col(item_names).drop_nulls().first())
+        .agg(pl.col("has_text", "has_other_caption").any(), pl.col(item_names).drop_nulls().first())
     )
     return pl.concat([rows.filter("alone").select(columns), several.select(columns)])
 

@@ -188,12 +188,12 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     """Mark the filing of each period that counts, and those that it supersedes."""
     rows = filed.lazy().with_columns(undated=undated())
     each = ["unit_id", "statement_id"]
-    turns = in_turn(rows, [*KEY, "undated"]).select(*each, "turn", "newest")
+    ages = by_age(rows, [*KEY, "undated"]).select(*each, "age", "newest")
     return (
-        rows.join(turns, on=each, how="left", maintain_order="left")
+        rows.join(ages, on=each, how="left", maintain_order="left")
         .with_columns(
-            counts=(pl.col("turn") == 0).fill_null(value=False),
-            superseded_by=pl.when(pl.col("turn") > 0).then("newest"),
+            counts=(pl.col("age") == 0).fill_null(value=False),
+            superseded_by=pl.when(pl.col("age") > 0).then("newest"),
         )
         .select(FILINGS.names())
         .cast(FILINGS)
@@ -201,10 +201,10 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def in_turn(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
+def by_age(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
     """Return the readable filings, the last filed of each key first, then the highest id.
 
-    With their ``turn``, 0 for the newest; ``newest``, its id; and ``filings``, their number.
+    With their ``age``, 0 for the newest; ``newest``, its id; and ``filings``, their number.
 
     Args:
         filings: Of units.
@@ -216,12 +216,12 @@ def in_turn(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
     return pl.concat(
         [
             readable.filter("alone").with_columns(
-                turn=pl.lit(0, pl.Int64), newest="statement_id", filings=pl.lit(1, pl.UInt32)
+                age=pl.lit(0, pl.Int64), newest="statement_id", filings=pl.lit(1, pl.UInt32)
             ),
             readable.filter(~pl.col("alone"))
             .sort("filed", "statement_id", descending=True, nulls_last=True)
             .with_columns(
-                turn=pl.int_range(pl.len()).over(key),
+                age=pl.int_range(pl.len()).over(key),
                 newest=pl.col("statement_id").first().over(key),
                 filings=pl.len().over(key),
             ),

@@ -258,7 +258,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
             "report_id", "template", pl.lit(period, PERIOD).alias("period"), item=pl.lit(name),
             at=pl.int_range(pl.len()),
             value=in_cents({"value": sums.amounts})["value"],
-            odd=pl.Series(np.isnan(sums.values), dtype=pl.Boolean),
+            has_text=pl.Series(np.isnan(sums.values), dtype=pl.Boolean),
         )
         for period in ("current", "previous")
         for name in of_families(FAMILY_OF[template] for template in templates)
@@ -271,7 +271,7 @@ def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFr
             _of_forms(templates, live), on=["template", "item"], how="inner", maintain_order="left"
         )
         .with_columns(
-            reason=pl.when("odd").then(pl.lit("not_a_number", REASON)).otherwise("reason")
+            reason=pl.when("has_text").then(pl.lit("not_a_number", REASON)).otherwise("reason")
         )
         .select(ITEMS.names())
     )

@@ -50,7 +50,12 @@ _CELLS: Final = 4_000_000  # cells of forms that are read at a time; most of the
 _MATRIX: Final = 500_000
 _PLACE: Final = items.CELL[1:]
 _FIGURES: Final = pl.Schema(
-    {"report_id": pl.Int64(), "period": PERIOD, "odd": pl.Boolean(), "moved": pl.Boolean()}
+    {
+        "report_id": pl.Int64(),
+        "period": PERIOD,
+        "has_text": pl.Boolean(),
+        "has_other_caption": pl.Boolean(),
+    }
 )
 _CHECKS: Final = pl.Schema(
     {"report_id": pl.Int64(), "balance_difference": pl.Float64(), "failing": pl.Int32()}
@@ -62,8 +67,8 @@ class Readings(NamedTuple):
 
     Attributes:
         figures: One row per report and period, a column per item that is wanted and that the forms
-            have; ``odd``, whether an item is null because a cell of it is no number, and ``moved``,
-            whether one is because its row has another caption.
+            have; ``has_text``, whether an item is null because a cell of it is no number, and
+            ``has_other_caption``, whether one is because its row has another caption.
         checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
         reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
             rank the first reason is given.
@@ -143,8 +148,8 @@ class FigureReader:
             filled = all_figures.filter(pl.col("period") == "current", any_of_items(names))
             bare = fitting.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
-            odd = _with_cells(bare, cells, pl.col("value").is_null())
-            reasons.append(_ranked(REFUSED, odd, "not_a_number"))
+            with_text = _with_cells(bare, cells, pl.col("value").is_null())
+            reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
             odd_forms = [template for template in templates if self._plan(template).mismatched]
             filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
@@ -163,7 +168,7 @@ class FigureReader:
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return the checks of reports on one form, and their figures period by period."""
         ids, imbalances, failing = [], [], []
-        odd: dict[str, list[Mask]] = {period: [] for period in self._periods}
+        texts: dict[str, list[Mask]] = {period: [] for period in self._periods}
         added: dict[tuple[str, str], list[Floats]] = {term: [] for term in plan.terms}
         for some, amounts in _amounts(reports, cells, plan):
             ids.append(some)
@@ -176,7 +181,7 @@ class FigureReader:
                 sums = amounts.up(terms)
                 added[item, period].append(sums.amounts)
                 has_nan[period] |= np.isnan(sums.values)
-            for period, of_period in odd.items():
+            for period, of_period in texts.items():
                 of_period.append(has_nan[period])
         if not ids:
             return pl.DataFrame(schema=_CHECKS), []
@@ -202,8 +207,10 @@ class FigureReader:
                 [
                     frame["report_id"],
                     pl.Series("period", [period], PERIOD).new_from_index(0, reports.height),
-                    pl.Series("odd", np.concatenate(odd[period])),
-                    pl.Series("moved", [plan.mismatched]).new_from_index(0, reports.height),
+                    pl.Series("has_text", np.concatenate(texts[period])),
+                    pl.Series("has_other_caption", [plan.mismatched]).new_from_index(
+                        0, reports.height
+                    ),
                     *(
                         amounts_read[f"{item} {of}"].alias(item)
                         for item, of in added

@@ -13,7 +13,7 @@ import numpy as np
 
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import STATE, STATEMENTS, UNITS
-from finstat_kit.service.filings import records
+from finstat_kit.service.filings import bodies
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
 from finstat_kit.service.filings.filers import tabular
@@ -39,7 +39,7 @@ class FiledStore(Store):
     def record(self, collection: str, id_: int) -> Json | None:
         """Return a record as the register would send it, None where there is none."""
         if collection != UNITS:
-            return records.record(self.filings, collection, id_)
+            return bodies.record(self.filings, collection, id_)
         record = Store.record(self, UNITS, id_)
         if record is None or STATE in record:
             return record
@@ -49,11 +49,11 @@ class FiledStore(Store):
 
     def attachment(self, id_: int) -> bytes | None:
         """Return a file, None where no record has it."""
-        return records.file_of(self.filings, id_)
+        return bodies.file_of(self.filings, id_)
 
     def printed(self, report: int) -> bytes | None:
         """Return a report as a PDF, None where it has no content."""
-        return records.printed(self.filings, report)
+        return bodies.printed(self.filings, report)
 
 
 def with_filings(store: Store, *, seed: int = 0) -> FiledStore:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.client.collections.records import stream_records
+from finstat_kit.client.collections.fetching import stream_records
 from finstat_kit.protocol.records import KINDS, Record
 from tests.support.remote_sample import Behind, unchanged_ids
 

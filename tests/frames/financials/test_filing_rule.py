@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
-from finstat_kit.frames.financials.choice import chosen, rivals
+from finstat_kit.frames.financials.choice import candidates_of, chosen
 from finstat_kit.frames.financials.filings import FILINGS, by_rule
 from finstat_kit.protocol.records import KINDS
 from tests.support.examples import examples
@@ -170,8 +170,8 @@ def test_one_filing_of_each_unit_and_year(drawn: list[Row], years: set[int]) -> 
     rows = rows_of(drawn)
 
     filed = by_rule(units_of(rows), statements_of(rows), sorted(years), consolidated=False)
-    merits = pl.DataFrame(schema={"statement_id": pl.Int64, "merit": pl.Int32})
-    taken = chosen(filed, rivals(filed), merits)
+    with_numbers = pl.DataFrame(schema={"statement_id": pl.Int64, "with_numbers": pl.Int32})
+    taken = chosen(filed, candidates_of(filed), with_numbers)
 
     assert taken.height == 3 * len(years) == taken.select("unit_id", "year").n_unique()
     # Without a kind a period of twelve months counts as ordinary.
@@ -202,12 +202,12 @@ def test_the_later_of_two_equally_long_periods_is_taken() -> None:
     """Whichever was filed first; a longer one goes before both."""
     halves = [(date(2020, 7, 1), 12, 2020), (date(2020, 1, 1), 6, 2020)]
     rest = {"typ": "Riadna", "unit": 1, "datumPoslednejUpravy": date(2022, 6, 1)}
-    none = pl.DataFrame(schema={"statement_id": pl.Int64, "merit": pl.Int32})
+    none = pl.DataFrame(schema={"statement_id": pl.Int64, "with_numbers": pl.Int32})
     found = []
     for periods in (halves, halves[::-1], [*halves, (date(2020, 1, 1), 9, 2020)]):
         rows = rows_of([drawn_row(period, rest) for period in periods])
         filed = by_rule(units_of(rows), statements_of(rows), [2020], consolidated=False)
-        taken = chosen(filed, rivals(filed), none).filter(unit_id=1)
+        taken = chosen(filed, candidates_of(filed), none).filter(unit_id=1)
         found.append(taken.select("months", "periods_in_year").row(0))
         found.append(taken["period_to"].dt.month().item())
 

@@ -198,7 +198,7 @@ def get(
     of --output are written at the end. If the command ends early, the records fetched before are
     written.
     """
-    from finstat_kit.client.collections.records import stream_records
+    from finstat_kit.client.collections.fetching import stream_records
     from finstat_kit.protocol.records import KINDS, Record
 
     ids = ids_given(id_, collection, input_format)

@@ -22,7 +22,7 @@ def fitting(table: str, width: int) -> int:
     return max(1, sum(end < width for end in accumulate(widths)))
 
 
-def upright(frame: pl.DataFrame) -> str:
+def vertical(frame: pl.DataFrame) -> str:
     """Return one row as lines of field, value and, for a code, its label.
 
     Of values within values only the beginning is shown, as JSON.

@@ -9,7 +9,7 @@ from typing import Final
 from finstat_kit.frames.financials import items
 from finstat_kit.health import lists
 from finstat_kit.health.lines import FEW_LABELS, Line, judged, line, nameless, parsed
-from finstat_kit.health.probe import Fault, NotThere, Patient
+from finstat_kit.health.probe import Fault, NotHeldFault, Probe
 from finstat_kit.protocol import forms, wire
 from finstat_kit.protocol.records import KINDS, Record, Report
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
@@ -19,29 +19,29 @@ _FEW_RECORDS: Final = 4  # of the other collections
 _SHOWN: Final = 50  # rows of forms that differ
 
 
-def units(patient: Patient, ids: Sequence[int]) -> Iterator[Line]:
+def units(probe: Probe, ids: Sequence[int]) -> Iterator[Line]:
     """Read a few units, and look up their codes and what lists say of one."""
     sampled = ids[:: max(len(ids) // _RECORDS, 1)][:_RECORDS]
-    records, lines = _read(patient, "units", sampled)
+    records, lines = _read(probe, "units", sampled)
     yield from lines
     for codelist in wire.CODELISTS.values():
         codes = [code for r in records if (code := getattr(r, codelist.field)) is not None]
-        known = sum(code in patient.codes.get(codelist.name, ()) for code in codes)
+        known = sum(code in probe.codes.get(codelist.name, ()) for code in codes)
         yield judged(
             f"labels of {codelist.field}", known >= FEW_LABELS * len(codes),
             f"{known} of {len(codes)} codes", "codes and codelist have drifted apart", "warn",
         )  # fmt: skip
     for record in [r for r in records if getattr(r, "ico", None)][:1]:
-        yield from lists.of_a_unit(patient, record)  # type: ignore[arg-type]
+        yield from lists.of_a_unit(probe, record)  # type: ignore[arg-type]
 
 
-def others(patient: Patient) -> Iterator[Line]:
+def others(probe: Probe) -> Iterator[Line]:
     """Read a few statements and annual reports."""
     for name, listed in (("statements", STATEMENTS), ("annual_reports", ANNUAL_REPORTS)):
         try:
-            ids, _ = lists.page(patient, 0, size=_FEW_RECORDS, collection=listed)
-            yield from _read(patient, name, ids)[1]
-        except NotThere:
+            ids, _ = lists.page(probe, 0, size=_FEW_RECORDS, collection=listed)
+            yield from _read(probe, name, ids)[1]
+        except NotHeldFault:
             yield line(_check(name), "ok", "not held by this copy")
         except Fault as fault:
             yield line(_check(name), "warn", str(fault), "its records cannot be checked")
@@ -51,16 +51,16 @@ def _check(name: str) -> str:
     return f"records of {name.replace('_', ' ')}"
 
 
-def _read(patient: Patient, name: str, ids: Sequence[int]) -> tuple[list[Record], list[Line]]:
+def _read(probe: Probe, name: str, ids: Sequence[int]) -> tuple[list[Record], list[Line]]:
     """Return the records that can be read, and the line about them."""
     kind, faults, records, unknown = KINDS[name], list[str](), list[Record](), set[str]()
     known = {"obsah", *kind.schema}
     for id_ in ids:
         try:
-            body = patient.ask(kind.endpoint, {"id": id_})
+            body = probe.ask(kind.endpoint, {"id": id_})
             records.append(parsed(kind.read, body, id_))
             unknown |= json.loads(body.decode("utf-8-sig")).keys() - known
-        except NotThere:
+        except NotHeldFault:
             raise
         except Fault as fault:
             faults.append(nameless(fault))
@@ -74,20 +74,20 @@ def _read(patient: Patient, name: str, ids: Sequence[int]) -> tuple[list[Record]
     return records, [line(check, "ok", seen)]
 
 
-def reports(patient: Patient) -> Iterator[Line]:
+def reports(probe: Probe) -> Iterator[Line]:
     """See that the templates which some reports name exist, and that their tables fit."""
     check, meaning = "templates of reports", "cells and figures of their reports have no template"
     try:
-        ids, _ = lists.page(patient, 0, size=_RECORDS, collection=REPORTS)
+        ids, _ = lists.page(probe, 0, size=_RECORDS, collection=REPORTS)
         records = [
             record
             for id_ in ids
             if isinstance(
-                record := parsed(KINDS["reports"].read, patient.ask(wire.REPORT, {"id": id_}), id_),
+                record := parsed(KINDS["reports"].read, probe.ask(wire.REPORT, {"id": id_}), id_),
                 Report,
             )
         ]
-    except NotThere:
+    except NotHeldFault:
         yield line(check, "ok", "a mirror without reports")
         return
     except Fault as fault:
@@ -96,9 +96,9 @@ def reports(patient: Patient) -> Iterator[Line]:
     named, absent = dict[int, forms.Form](), list[str]()
     for template in sorted({r.idSablony for r in records if r.idSablony}):
         try:
-            body = patient.ask(wire.TEMPLATE, {"id": template})
+            body = probe.ask(wire.TEMPLATE, {"id": template})
             named[template] = parsed(forms.parse_template, body, template)
-        except NotThere:
+        except NotHeldFault:
             continue
         except Fault as fault:
             absent.append(f"{template}: {fault}")
@@ -123,16 +123,16 @@ def _tables(records: Sequence[Report], templates: Mapping[int, forms.Form]) -> L
     )  # fmt: skip
 
 
-def rows_of_forms(patient: Patient) -> Line:
+def rows_of_forms(probe: Probe) -> Line:
     """Compare the rows of the forms that items are read from with those of the package."""
     check = "forms"
     try:
-        listed_forms, with_tables = parsed(forms.parse_templates, patient.ask(wire.TEMPLATE_LIST))
+        listed_forms, with_tables = parsed(forms.parse_templates, probe.ask(wire.TEMPLATE_LIST))
         register_forms = {form.id: form for form in listed_forms if with_tables}
         for template in () if with_tables else items.TEMPLATES:
-            body = patient.ask(wire.TEMPLATE, {"id": template})
+            body = probe.ask(wire.TEMPLATE, {"id": template})
             register_forms[template] = parsed(forms.parse_template, body, template)
-    except NotThere:
+    except NotHeldFault:
         return line(check, "ok", "a mirror has no list of templates to compare", "")
     except Fault as fault:
         return line(check, "warn", str(fault), "the rows of the forms cannot be compared")
