@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
@@ -215,11 +215,12 @@ def _draw_line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
 
 def _finish(ax: Axes, item: str, lang: Lang) -> None:
     most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
-    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_locator(drawing.ticks(most, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
     if ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
         year = round((ax.dataLim.x0 + ax.dataLim.x1) / 2)
         ax.set_xlim(year - 0.5, year + 0.5)
+    ax.yaxis.set_major_locator(drawing.ticks(8))
     ax.yaxis.set_major_formatter(figures.Ticks(item, lang))
     ax.tick_params(labelsize=TEXT_SIZE)
     low, high = ax.get_ylim()

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle, StepPatch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
@@ -223,7 +223,7 @@ def _draw_stack(
 
 
 def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang, width: float) -> None:
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+    ax.yaxis.set_major_locator(drawing.ticks(6, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
     edges = _numbers(bounds)
     names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()

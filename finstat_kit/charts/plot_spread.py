@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import AsinhLocator, FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import AsinhLocator, FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
 from finstat_kit import arguments
@@ -35,6 +35,7 @@ _WIDE_BOXES: Final = 100  # from here on, highest by lowest, values are drawn on
 _WORDS: Final = Words("plot_spread")
 _MOST_BINS: Final = 40
 _SKEWED: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
+_MOST_TICKS: Final = 8  # numbers on a linear scale
 _HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values between these shares
 _HISTOGRAM_WORDS: Final = Words("histogram")
 
@@ -224,8 +225,6 @@ def _draw_boxes(
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.tick_params(axis="x", labelsize=TEXT_SIZE)
     size = placed.size(texts.height_left(ax))
     names = [drawing.literal(name) for name in placed.names]
@@ -262,7 +261,6 @@ def _draw_bins(ax: Axes, table: DrawnTable, mark: float | None) -> list[str]:
         # The mark is never cut off.
         ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *numbers_and_mark[numbers.size :]]
         edges = _aligned(numbers, float(min(ends)), float(max(ends)))
-        ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
     ink = drawing.ink(ax)
     colour = [drawing.ORANGE if right <= 0 else drawing.PALE for right in edges[1:]]
@@ -274,7 +272,7 @@ def _draw_bins(ax: Axes, table: DrawnTable, mark: float | None) -> list[str]:
         _draw_value(ax, mark, table.write(mark, 0), drawing.BLUE, "--", above=TEXT_SIZE + 3)
     ax.set_xlim(edges[0], edges[-1])
     _write_with_room(ax, table.item, table.lang)
-    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    ax.yaxis.set_major_locator(drawing.ticks(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
                   fontsize=TEXT_SIZE)  # fmt: skip
@@ -309,19 +307,27 @@ def _draw_value(
 
 
 def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
-    """Write the numbers on the axis that have room beside each other in a part of its width."""
+    """Write numbers on the axis that have room beside each other in a part of its width.
+
+    Of a linear scale so many that all have; of another those that have.
+    """
     low, high = ax.get_xlim()
-    places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
-    ticks = sorted(float(x) for x in places if low <= x <= high)
-    more = figures.more_decimals(item, ticks, lang)
-    fitting_ticks: list[float] = []
-    end = -math.inf  # inches, of the last number that is written
-    for x in ticks:
-        middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
-        half = drawing.breadth(figures.tick(item, x, lang, more), TEXT_SIZE) / 2
-        if middle - half > end + 0.1:
-            fitting_ticks.append(x)
-            end = middle + half
+    for most in range(_MOST_TICKS, 0, -1):
+        if ax.get_xscale() == "linear":
+            ax.xaxis.set_major_locator(drawing.ticks(most))
+        places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
+        ticks = sorted(float(x) for x in places if low <= x <= high)
+        more = figures.more_decimals(item, ticks, lang)
+        fitting_ticks: list[float] = []
+        end = -math.inf  # inches, of the last number that is written
+        for x in ticks:
+            middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
+            half = drawing.breadth(figures.tick(item, x, lang, more), TEXT_SIZE) / 2
+            if middle - half > end + 0.1:
+                fitting_ticks.append(x)
+                end = middle + half
+        if fitting_ticks == ticks or ax.get_xscale() != "linear":
+            break
     ax.set_xticks(fitting_ticks)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang, more)))
     ax.minorticks_off()

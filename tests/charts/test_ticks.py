@@ -105,3 +105,27 @@ def test_numbers_below_a_spread_are_true(
     assert len(ticks) > 2
     check_true(ticks, texts, lang)
     check_legible(ax)
+
+
+@pytest.mark.parametrize("width", [8, 3.54])
+@pytest.mark.parametrize("high", [0.6, 0.9, 1.5, 2.5, 4, 7])
+def test_numbers_lie_in_steps_that_are_counted_in_the_head(high: float, width: float) -> None:
+    """Of 1, 2 or 5 with noughts: none of 15 % or 8 units, in print at the width of a column too."""
+    values = [high * n / 40 for n in range(41)]
+    rows = {"unit_id": range(41), "kraj": ["SK010"] * 41, "roa": values}
+    history = pl.DataFrame({"roa": values, "year": range(2000, 2041)}).with_columns(
+        unit_id=1, months=12, source_column=pl.lit("current"), supersedes=0, name=pl.lit("A")
+    )
+    charts = [
+        fk.plot_spread(pl.DataFrame(rows), "roa", ax=axes(width)),
+        fk.plot_spread(pl.DataFrame(rows), "roa", by=None, ax=axes(width)),
+        fk.plot_history(history, "roa", ax=axes(width)),
+    ]
+
+    for ax in charts:
+        laid_out(ax)
+        for axis in (ax.xaxis, ax.yaxis):
+            at = [float(x) for x in axis.get_majorticklocs()]
+            if len(at) > 1 and axis.get_ticklabels()[0].get_text() not in ("", "Bratislavský kraj"):
+                steps = {f"{after - before:.0e}"[0] for before, after in pairwise(at)}
+                assert steps <= {"1", "2", "5"}, (at, axis)

@@ -20,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import MaxNLocator
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
@@ -90,6 +91,11 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     except BaseException:
         plt.close(figure)
         raise
+
+
+def ticks(most: int, *, integer: bool = False) -> MaxNLocator:
+    """Return what places about *most* numbers on an axis, in steps of 1, 2 or 5 and noughts."""
+    return MaxNLocator(most, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=1)
 
 
 def inches(ax: Axes) -> tuple[float, float]:
