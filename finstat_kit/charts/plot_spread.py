@@ -121,8 +121,7 @@ def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None)
     with_median = table.rows.drop_nulls("value")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST_BOXES
     is_shown |= pl.col("marked").is_not_null()
-    order = -pl.col("value") if table.order is None else table.order
-    boxes = with_median.filter(is_shown).sort(order, "code")
+    boxes = drawn_table.in_order(with_median.filter(is_shown), table.order)
     log = _needs_log(boxes)
     left_out = {"few": table.rows.filter(pl.col("value").is_null()),
                 "more": with_median.filter(~is_shown)}  # fmt: skip

@@ -65,7 +65,7 @@ def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
     assert list(found.values())[: labelled.height] == labelled["count"].to_list()
     for name, count in labelled.select("label", "count").iter_rows():
         if name not in ("Zahraničie", "Extra-regio"):
-            assert found[name] == count
+            assert found[name.replace("Reg.of", "Region of")] == count
     words = drawing.WORDS[lang]
     by_kind = dict(counts.group_by("kind").agg(pl.col("count").sum()).iter_rows())
     unknown = counts.filter(pl.col("kind") == "unknown code").height
@@ -191,6 +191,39 @@ def test_labels_that_repeat_carry_their_code() -> None:
 
     assert list(all_three) == ["Lúčka (SK0418524816)", "Bratislava", "Lúčka (SK0414543314)"]
     assert next(iter(first)) == "Lúčka (SK0418524816)"
+
+
+@pytest.mark.parametrize(
+    ("by", "cut", "lang"),
+    [
+        ("kraj", ["Reg.of Banská Bystrica", "Extra-regio"], "en"),
+        ("skNace", ["Retail,with food predomi", "Non-specialised wh.trade"], "en"),
+        ("skNace", ["Maloobchod nešpecializ.", "Čin.športových klubov"], "sk"),
+        ("velkostOrganizacie", ["1 employees", "5-9 employees"], "en"),
+    ],
+)
+def test_words_that_the_register_cuts_are_whole(by: By, cut: list[str], lang: Lang) -> None:
+    """In charts; a frame keeps the register's labels."""
+    labels = fk.count_by(all_units(), by, lang=lang)["label"].to_list()
+
+    found = list(bars(fk.plot_counts(all_units(), by, lang=lang, ax=axes(8, 12))))
+
+    assert set(cut) <= set(labels)
+    assert not [name for name in found for label in cut if label in name]
+    assert not [name for name in found if name.endswith((".", "predomi"))]
+
+
+def test_places_abroad_are_last() -> None:
+    """However many units are there: in bars, and in the order of medians."""
+    counts = fk.count_by(all_units().filter(pl.col("kraj").is_in(["SKZZ", "SK010"])), lang="en")
+    counts = counts.with_columns(count=pl.when(code="SKZZ").then(9999).otherwise("count"))
+    money = {"kraj": ["SK010", "SKZZ"] * 5, "unit_id": range(10), "sales": [1.0, 9.0] * 5}
+
+    found = list(bars(fk.plot_counts(counts, lang="en", ax=axes())))
+    boxes = fk.plot_spread(pl.DataFrame(money), "sales", lang="en", ax=axes(), register=SAMPLE)
+
+    assert found == ["Region of Bratislava", "Abroad"]
+    assert [label.get_text() for label in boxes.get_yticklabels()] == found
 
 
 def test_counts_keep_their_labels() -> None:

@@ -455,7 +455,7 @@ def test_below_a_map_of_medians_stand_counts_alone(money: pl.DataFrame) -> None:
     ax = fk.plot_map(elsewhere, value="equity", lang="en", ax=axes())
 
     below = ax.get_xlabel().replace("\n", " ")
-    assert f"Not on the map: Extra-regio (SKZZ): {number} units;" in below
+    assert f"Not on the map: Abroad (SKZZ): {number} units;" in below
     assert "€" not in below
 
 

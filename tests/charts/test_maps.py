@@ -135,7 +135,7 @@ def test_tiles_are_the_counts(by: Any) -> None:
     assert below.startswith("Not on the map: ")
     assert sum(told) + sum(count_of.get(code, 0) for code in grid) == all_units().height
     assert f"deleted or non-public: {all_units()['stav'].count()}" in below
-    assert by == "okres" or "Extra-regio (SKZZ): " in below
+    assert by == "okres" or "Abroad (SKZZ): " in below
 
 
 def test_legend_gives_the_bounds() -> None:
@@ -218,9 +218,7 @@ def test_values_without_a_tile_are_told() -> None:
 
     ax = fk.plot_map(table, value="x", lang="en", ax=axes())
 
-    assert ax.get_xlabel() == (
-        "Not on the map: Extra-regio: 2.50; unknown codes (2); no code: 5.50."
-    )
+    assert ax.get_xlabel() == ("Not on the map: Abroad: 2.50; unknown codes (2); no code: 5.50.")
 
 
 def test_maps_of_counts_speak_one_language() -> None:
@@ -231,7 +229,7 @@ def test_maps_of_counts_speak_one_language() -> None:
     below = fk.plot_map(counts, lang="en", ax=axes()).get_xlabel()
     mine = fk.plot_map(own_kind.drop_nulls("code"), lang="en", ax=axes()).get_xlabel()
 
-    assert "Extra-regio (SKZZ): " in below
+    assert "Abroad (SKZZ): " in below
     assert "Zahraničie" not in below
     assert "unknown codes (" in mine
 
@@ -281,8 +279,8 @@ def test_values_of_units_without_a_tile_are_not_lost() -> None:
     medians = fk.plot_map(summary, lang="en", ax=axes()).get_xlabel().replace("\n", " ")
     without = fk.plot_map(summary, statistic="without", lang="en", ax=axes()).get_xlabel()
 
-    assert "Extra-regio: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
-    assert "Extra-regio: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
+    assert "Abroad: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
+    assert "Abroad: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
 
 
 def test_bounds_give_equal_colours_to_maps_of_any_values() -> None:

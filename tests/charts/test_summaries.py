@@ -153,7 +153,7 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         micro = [box for box in boxes(ax) if box.get_facecolor() == colours["micro"]]
         assert len(boxes(ax)) == enough[kind].height
         assert len(micro) == enough[kind].filter(size_by_law="micro").height
-        assert "by age and size by the thresholds of the year's figures" in text(ax)
+        assert "by age and size group" in text(ax)
 
 
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])

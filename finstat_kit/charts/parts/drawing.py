@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import polars as pl
@@ -27,6 +27,7 @@ from finstat_kit.charts.parts import tiles
 from finstat_kit.errors import invalid
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.untrusted import printable
 
 # Fixed sizes, in points, prevent overlaps under any user style.
@@ -38,7 +39,7 @@ GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 _BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
 _MOST_LETTERS: Final = 300  # of a word: more are not measured at once
-_REGION: Final = r" kraj$|^Region of |^Reg\.of "  # of a region's label
+_REGION: Final = r" kraj$|^Region of "  # of a region's label
 WORDS: Final = Words("drawing")
 BLUE: Final = "#0072b2"  # a number of units, or an increase
 ORANGE: Final = "#d55e00"  # a decrease
@@ -187,6 +188,17 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
+@cache
+def wordings() -> dict[str, str]:
+    """Return how charts word the labels that the register cuts short; any other label stays.
+
+    >>> wordings()["Reg.of Banská Bystrica"]
+    'Region of Banská Bystrica'
+    """
+    text = (data_folder() / "facts" / "labels.tsv").read_text(encoding="utf-8")
+    return dict(line.split("\t") for line in text.splitlines()[1:])
+
+
 def names(
     rows: pl.DataFrame,
     lang: Lang,
@@ -195,12 +207,14 @@ def names(
     longest: int = LONGEST,
     short: bool = False,
 ) -> list[str]:
-    """Return the name of each row: its label, with the code if the label repeats.
+    """Return the name of each row: its label in our wording, with the code if it repeats.
 
     A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
     its bare name, unless its label comes from the user.
     """
     words = WORDS[lang]
+    worded = pl.col("label").cast(pl.String).replace(wordings())
+    rows, among = rows.with_columns(worded), among.with_columns(worded)
     if short:
         short_name = pl.col("label").str.replace(_REGION, "")
         of_regions = pl.when(pl.col("code").is_in(list(tiles.REGIONS))).then(short_name)

@@ -43,6 +43,8 @@ from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
+# The codes of places outside Slovakia, which stand last in every order of values.
+_IS_ABROAD: Final = pl.col("code").str.starts_with("SKZZ").fill_null(value=False)
 _OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
 _WORDS: Final = Words("drawn_table")
 _Kind = Literal["summary", "comparison", "estimate", "counts", "values", "units"]
@@ -157,9 +159,7 @@ class DrawnTable(NamedTuple):
 
     def listed(self, rows: pl.DataFrame, most: int) -> list[str]:
         """Write rows with their totals: labelled codes by name, *most* of them, others by kind."""
-        labelled = rows.filter(kind="labelled").sort(
-            "value", "code", descending=[True, False], nulls_last=True
-        )
+        labelled = in_order(rows.filter(kind="labelled"), None)
         named, more = labelled.head(most), labelled.slice(most)
         parts = [named.slice(row, 1) for row in range(named.height)]
         names = drawing.names(named, self.lang, among=rows)
@@ -633,7 +633,8 @@ def _of_groups(
     lookup = source._lookup if source is not None else lambda _: empty
     label_of = [labels.FIELDS[field].label for field in fields]
     no_code = pl.lit(drawing.WORDS[lang]["no code"])
-    parts = [pl.coalesce(*names, no_code) for names in zip(label_of, fields, strict=True)]
+    parts = [pl.coalesce(pl.col(label).replace(drawing.wordings()), field, no_code)
+             for label, field in zip(label_of, fields, strict=True)]  # fmt: skip
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
     by_rank = [key for label, rank in zip(label_of, order, strict=True)
@@ -670,7 +671,7 @@ def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], s
 def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> pl.DataFrame:
     """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
-    The labelled rows are those furthest from zero, in the order of their values or of *order*. The
+    The labelled rows are those furthest from zero, `in_order` of their values or of *order*. The
     columns are those of the table, without those that name what it was made by, and ``codes``, the
     number of codes summed in a row; the total is unchanged. The rest has the kind ``rest`` and no
     code. Other kinds without a unit are left out.
@@ -680,11 +681,7 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
         pl.col("value").abs(), "code", descending=[True, False]
     )
     largest = labelled.head(top)
-    largest = (
-        largest.sort("value", "code", descending=[True, False])
-        if order is None
-        else largest.sort(order, "code")
-    )
+    largest = in_order(largest, order)
     rest = pl.lit(None, pl.String).alias("code"), pl.lit("rest").alias("kind")
     groups = [labelled.slice(top).with_columns(rest)]
     others = table.filter(pl.any_horizontal(cs.numeric() != 0))
@@ -692,6 +689,12 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
     rows = [largest.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
     rows += [_summed(group) for group in groups if group.height]
     return pl.concat(part.select(*table.columns, "codes") for part in rows)
+
+
+def in_order(rows: pl.DataFrame, order: pl.Expr | None) -> pl.DataFrame:
+    """Return rows in the order of their values, largest first, or in another; abroad is last."""
+    by_value = -pl.col("value") if order is None else order
+    return rows.sort(_IS_ABROAD, by_value, "code", nulls_last=True)
 
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:
