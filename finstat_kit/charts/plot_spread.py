@@ -63,16 +63,17 @@ def plot_spread(
     number of rows left out, of values not drawn, of rows without a value by reason, and of forms
     that are not comparable. Amounts that differ by a factor of more than a hundred, with quartiles
     above zero, are on a logarithmic scale. Among more than 30 codes, those with the most values are
-    drawn. Of a summary the boxes are its quartiles, and the whiskers its 10th and 90th percentile.
+    drawn. The whiskers end at the 10th and the 90th percentile. Two groups are drawn side by side,
+    a colour per code of the second, as a summary by them is.
 
     Args:
         frame: Financials, ratios, a summary as `summary` returns it, or any frame with the columns
             *value* and *by*; a ratio is computed if it is not a column. Each year of a unit is a
             value.
         value: Column of numbers, such as ``"equity_ratio"``.
-        by: A code field or derived group, as in `count_by`. None draws the distribution of all
-            values: a histogram with the median, negative values in orange, on a logarithmic scale
-            where they span decades.
+        by: A code field or derived group, as in `count_by`, or two in a list, of figures of one
+            year. None draws the distribution of all values: a histogram with the median, negative
+            values in orange, on a logarithmic scale where they span decades.
         mark: ``unit_id`` of a unit whose value, of its latest year, is marked; a note below gives
             its name, or why it is not marked.
         limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
@@ -125,8 +126,7 @@ def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None)
     log = _needs_log(boxes)
     left_out = {"few": table.rows.filter(pl.col("value").is_null()),
                 "more": with_median.filter(~is_shown)}  # fmt: skip
-    beyond, lost = (int(boxes[name].sum()) for name in ("beyond", "lost"))
-    numbers = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
+    numbers = {"log": int(log), "lost": int(boxes["lost"].sum()) if log else 0}
     notes = [*captions.replaced(table.heading), *([table.measure] if boxes.height else []), *(
         _WORDS[lang][key].format(n=number_format.whole(rows.height, lang),
                                  values=number_format.whole(int(rows["n"].sum()), lang))
@@ -220,7 +220,8 @@ def _draw_boxes(
         if box["marked"] is not None:
             ax.plot(box["marked"], row, "D", color=drawing.BLUE, markersize=8, zorder=4,
                     markeredgecolor=ax.get_facecolor())  # fmt: skip
-        ax.plot([box["value"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
+        line = drawing.ink_on(face)
+        ax.plot([box["value"]] * 2, [row - half, row + half], color=line, lw=2, zorder=3)
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))

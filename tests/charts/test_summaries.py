@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
@@ -154,6 +156,43 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         assert len(boxes(ax)) == enough[kind].height
         assert len(micro) == enough[kind].filter(size_by_law="micro").height
         assert "by age and size group" in text(ax)
+
+
+def test_whiskers_and_order_are_those_of_a_summary(money: pl.DataFrame) -> None:
+    """A picture of figures is that of their summary, by one group and by two."""
+    for by in ("section", ["kraj", "age"]):
+        fields: Any = by
+        summary = fk.summary(money, "sales", by=fields)
+
+        of_figures = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
+        of_summary = fk.plot_spread(summary, "sales", by=fields, lang="en", ax=axes(9, 12))
+
+        lines = [[xs(line) for line in ax.lines] for ax in (of_figures, of_summary)]
+        assert np.concatenate(lines[0]) == pytest.approx(np.concatenate(lines[1]))
+        named = [[label.get_text() for label in ax.get_yticklabels()]
+                 for ax in (of_figures, of_summary)]  # fmt: skip
+        assert named[0] == named[1]
+        assert "whiskers: 10th to 90th percentile" in text(of_figures)
+
+
+def test_the_colours_of_ages_are_shades_of_one(money: pl.DataFrame) -> None:
+    """Older is darker, and the median is seen on each; groups without an order differ in hue."""
+    fields: Any = ["kraj", "age"]
+    ax = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    colours = [to_hex(patch.get_facecolor()) for patch in legend.get_patches()]
+    assert [drawing.contrast(colour, "white") for colour in colours] == sorted(
+        drawing.contrast(colour, "white") for colour in colours
+    )
+    assert all(to_rgb(colour)[2] == max(to_rgb(colour)) for colour in colours)
+    medians = [line for line in ax.lines if len(set(xs(line))) == 1]
+    of_boxes = zip(boxes(ax), medians, strict=True)
+    assert all(
+        drawing.contrast(str(line.get_color()), to_hex(box.get_facecolor())) > 3
+        for box, line in of_boxes
+    )
 
 
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])

@@ -59,6 +59,8 @@ CODE_COLOURS: Final = (
     "#a3a300",
     "#8c564b",
     "#7fbfb0",
+    "#b5485d",
+    "#4d4d4d",
 )
 # Low is pale and high is dark on every background: a map means the same wherever it is pasted. The
 # darkest is not black, and the palest not white, so that tiles are visible on both.

@@ -43,8 +43,8 @@ from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
-# The codes of places outside Slovakia, which stand last in every order of values.
-_IS_ABROAD: Final = pl.col("code").str.starts_with("SKZZ").fill_null(value=False)
+_ABROAD: Final = "SKZZ"  # begins the codes of places that stand last in every order of values
+_NOT_ON_SCALE: Final = (None, groups.UNKNOWN, "00")  # of ages and sizes: not known
 _OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
 _WORDS: Final = Words("drawn_table")
 _Kind = Literal["summary", "comparison", "estimate", "counts", "values", "units"]
@@ -64,14 +64,16 @@ class Groups(NamedTuple):
     legend: list[tuple[str, str]]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, lang: Lang) -> Groups | None:
+    def of(cls, rows: pl.DataFrame, fields: Sequence[Grouping], lang: Lang) -> Groups | None:
         """Return the groups of rows; None if they have one, or too few or many codes."""
-        if "member" not in rows.columns:
+        if len(fields) < 2:
             return None
-        members = rows.unique("member").sort("member_rank", nulls_last=True)["member"].to_list()
-        if not 2 <= len(members) <= len(drawing.CODE_COLOURS):
+        members = rows.unique("member").sort("member_rank", nulls_last=True)
+        if not 2 <= members.height <= len(drawing.CODE_COLOURS):
             return None
-        colour_of = dict(zip(members, drawing.CODE_COLOURS, strict=False))
+        colour_of = dict(
+            zip(members["member"], colours(members[fields[1]], fields[1]), strict=True)
+        )
         whole = rows.unique("group_code").select("kind", label="group", code="group_code")
         names = drawing.names(whole, lang, among=whole, longest=drawing.LONGEST_BROKEN)
         name_of = dict(zip(whole["code"], names, strict=True))
@@ -86,6 +88,19 @@ class Groups(NamedTuple):
         """Return the entries of the legend that some rows have."""
         drawn = {self.colour_of.get(code or "") for code in codes}
         return [entry for entry in self.legend if entry[0] in drawn]
+
+
+def colours(codes: Iterable[str | None], field: Grouping) -> list[str]:
+    """Return a colour for each code, at most so many as there are: a scale has one hue.
+
+    >>> colours(["00-01", "20+", None], "age")
+    ['#93c1e0', '#0b4380', '#8a8a8a']
+    """
+    if field not in groups.ORDERED:
+        return [colour for _, colour in zip(codes, drawing.CODE_COLOURS, strict=False)]
+    on_scale = [code not in _NOT_ON_SCALE for code in codes]
+    shades = iter(drawing.graded(drawing.BLUES[1:], sum(on_scale)))
+    return [next(shades) if is_on else drawing.GREY for is_on in on_scale]
 
 
 class DrawnTable(NamedTuple):
@@ -368,24 +383,25 @@ def of_spread(
     The quartiles are null of too few units.
     """
     kind = _kind(frame)
-    if kind == "summary":
+    fields = [] if by is None else arguments.names("by", by)
+    if kind == "summary" or len(fields) > 1:
         of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
         for name, option in of_units.items():
             if option is not None:
                 fault = ": a summary has no values of units"
-                raise invalid(name, option, fault, give="the figures that it was made of")
+                raise invalid(name, option, fault, give="the figures themselves, by one group")
+        frame = frame if kind == "summary" else summarized(frame, item, by)
         summary = summaries.of_frame(frame, by, item)
         table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
         # Groups without any value are in the notes alone.
         boxes = table.rows.filter(pl.col("n") > 0).with_columns(
             value=pl.when(pl.col("n") >= FEWEST).then("median"),
             low="p10", q1="p25", q3="p75", high="p90",
-            beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
+            lost=0, marked=pl.lit(None, pl.Float64),
         )  # fmt: skip
-        how = _WORDS[lang]["boxes of a summary"]
-        return table._replace(rows=boxes, measure=how, are_boxes=True)
+        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], are_boxes=True)
     if by is not None:
-        by = labels.field(by)
+        by = labels.field(by if isinstance(by, str) else by[0])
         assert isinstance(by, str)
         if by in groups.GROUPS:
             frame = groups.with_group(frame.lazy(), by)
@@ -560,7 +576,7 @@ def _of_summary(
         source: The register that has the labels of codes; None for none.
         named: Codes that have names elsewhere.
     """
-    rows = _of_groups(summary, lang, source, named)
+    rows = _of_groups(summary, statistic, lang, source, named)
     return DrawnTable(
         rows,
         lang,
@@ -571,7 +587,7 @@ def _of_summary(
         summary.notes(lang),
         of_figures=True,
         order=pl.col("rank") if summary.ordered else None,
-        groups=Groups.of(rows, lang),
+        groups=Groups.of(rows, summary.fields, lang),
         longest=summary.longest,
         item=summary.item,
     )
@@ -614,9 +630,17 @@ def _of_codes(given: _Given, value: str) -> pl.DataFrame:
 
 
 def _of_groups(
-    summary: Summary, lang: Lang, source: Register | None, named: Collection[str] = ()
+    summary: Summary,
+    statistic: str,
+    lang: Lang,
+    source: Register | None,
+    named: Collection[str] = (),
 ) -> pl.DataFrame:
-    """Return the rows of a summary by their groups, and the ``rank`` of each among all."""
+    """Return the rows of a summary by their groups, and the ``rank`` of each among all.
+
+    Groups without an order of their own stand in that of their numbers, about: of the mean of
+    medians, or of the sum.
+    """
     table, fields = summary.table, summary.fields
     if not fields:
         whole = pl.lit(_WORDS[lang]["whole"])
@@ -635,13 +659,19 @@ def _of_groups(
     no_code = pl.lit(drawing.WORDS[lang]["no code"])
     parts = [pl.coalesce(pl.col(label).replace(drawing.wordings()), field, no_code)
              for label, field in zip(label_of, fields, strict=True)]  # fmt: skip
+    number, first = pl.col(statistic).cast(pl.Float64), fields[0]
+    if first not in groups.ORDERED:
+        is_number = statistic in ("sum", *summaries.COUNTS)
+        whole = number.sum() if is_number else (number * pl.col("n")).sum() / pl.col("n").sum()
+        order[0] = -whole.over(first)
+    abroad = pl.col(first).str.starts_with(_ABROAD)
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
     by_rank = [key for label, rank in zip(label_of, order, strict=True)
                for key in (pl.col(label).is_null(), rank)]  # fmt: skip
     return (
         labels.resolve_labels(table, lookup, lang=lang, columns=fields)
-        .sort(by_rank, nulls_last=True)
+        .sort(pl.col(label_of[0]).is_null(), abroad, *by_rank, nulls_last=True)
         .with_columns(
             code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
             group=parts[0],
@@ -694,7 +724,8 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
 def in_order(rows: pl.DataFrame, order: pl.Expr | None) -> pl.DataFrame:
     """Return rows in the order of their values, largest first, or in another; abroad is last."""
     by_value = -pl.col("value") if order is None else order
-    return rows.sort(_IS_ABROAD, by_value, "code", nulls_last=True)
+    abroad = pl.col("code").str.starts_with(_ABROAD)
+    return rows.sort(abroad, by_value, "code", nulls_last=True)
 
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:
