@@ -423,6 +423,60 @@ def of_spread(
     return table._replace(rows=boxes, marked=marked)
 
 
+def of_years(
+    frame: labels.Frame, item: str | None, statistic: str, lang: Lang, source: Register | None
+) -> DrawnTable | None:
+    """Return a statistic of each group and year of a summary; None of any other frame.
+
+    The rows have ``year``, ``value`` and ``n``, the names ``group`` and ``member`` of their groups,
+    that of a second group "" without one, and a ``colour``: of each member, or of each group if
+    there are colours for all. Groups and members are in order.
+
+    Raises:
+        UsageError: As `summaries.of_frame`, or the second group has too many codes.
+    """
+    if _kind(frame) != "summary":
+        return None
+    summary = summaries.of_frame(frame, "kraj", item, of_years=True)
+    table = _of_summary(summary, statistic, summary.called(lang, statistic), lang, source)
+    fields, value = summary.fields, values_of.drawable(statistic)
+    if statistic not in summaries.COUNTS:
+        value = pl.when(pl.col("n") >= FEWEST).then(value)
+    rows = table.rows.with_columns(value=value)
+    if len(fields) == 2:
+        rows = rows.with_columns(code="group_code", label="group")
+    else:
+        rows = rows.with_columns(member=pl.lit(""), member_rank=0)
+    every = rows["code"].n_unique()
+    rows = rows.filter(pl.col("value").is_not_null().any().over("code", "member"))
+    left_out = {"few groups": every - rows["code"].n_unique()}
+    notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
+    by_rank = rows.sort(pl.col("code").is_null(), "rank", nulls_last=True)
+    whole = by_rank.unique("code", maintain_order=True).select("code", "label", "kind")
+    names = drawing.names(whole, lang, among=whole, short=True)
+    members = rows.unique("member").sort("member_rank", nulls_last=True)
+    if len(fields) == 2:
+        if members.height > len(drawing.CODE_COLOURS):
+            fault = f"the second group, {fields[1]!r}, has {members.height} codes"
+            most = len(drawing.CODE_COLOURS)
+            raise UsageError(fault, cure=f"name it first in by=, or filter up to {most} of them")
+        of, shades = members.select("member"), colours(members[fields[1]], fields[1])
+    else:
+        of, shades = whole.select("code"), [drawing.BLUE] * whole.height
+        if fields and whole.height <= len(drawing.CODE_COLOURS):
+            shades = colours(whole["code"], fields[0])
+    rows = whole.select("code", group=pl.Series(names, dtype=pl.String)).join(
+        rows.drop("group", strict=False).sort("member_rank", "year", nulls_last=True),
+        on="code", maintain_order="left_right", nulls_equal=True,
+    ).join(
+        of.with_columns(colour=pl.Series(shades)),
+        on=of.columns, maintain_order="left", nulls_equal=True,
+    )  # fmt: skip
+    is_of_item = statistic not in ("share_top5", *summaries.COUNTS)
+    item = summary.item if is_of_item else statistic
+    return table._replace(rows=rows, notes=notes, item=item)
+
+
 def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable:
     """Return a statistic of an item or a ratio, of a summary or of the units of a frame.
 

@@ -231,7 +231,7 @@ def kind(item: str) -> ratios.Quantity:
     >>> kind("ebitda"), kind("roa"), kind("current_ratio")
     ('amount', 'share', 'number')
     """
-    return ratios.quantity(item) or "number"
+    return "share" if item == "share_top5" else ratios.quantity(item) or "number"
 
 
 def written(item: str, value: float, lang: Lang, more: int = 0) -> str:
