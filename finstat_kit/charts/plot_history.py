@@ -69,6 +69,7 @@ class _Chart(NamedTuple):
         facts: Whose values these are, or how many; None if lines say that.
         notes: Those of the values, after those of the marks.
         item: By which the numbers on the axis are written.
+        legend: Colour and name of the lines that panels have in common.
         gap: The word for why a line breaks.
         replaced: Whether a title of the caller's hides what is drawn: then a note has it.
     """
@@ -78,6 +79,7 @@ class _Chart(NamedTuple):
     facts: str | int | None
     notes: list[str]
     item: str
+    legend: list[tuple[str, str]]
     gap: str = "gap"
     replaced: bool = True
 
@@ -120,7 +122,7 @@ def plot_history(
         statistic: Of a summary: ``"sum"`` or another column of numbers of `summary`; None is the
             median.
         title: Replaces the heading, with which the notes then begin if the lines are of one item;
-            the number of units and the source below it stay.
+            the number of units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -128,8 +130,8 @@ def plot_history(
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes, to adjust or to save (``.figure.savefig``); small charts are its
-        ``child_axes``.
+        The Axes, to adjust or to save (``.figure.savefig``); small charts are its ``child_axes``,
+        and ``.notes`` has all notes, of which the line below the chart has those that fit.
 
     Raises:
         UsageError: No item, a repeated item, items of several kinds, too many items, units or
@@ -141,7 +143,7 @@ def plot_history(
         ...     ax = fk.plot_history(fk.financials([365]), "equity", lang="en")
         >>> print(ax.get_title())
         Equity by year
-        Skúška Orol 510, s. r. o., sample (invented) data
+        Skúška Orol 510, s. r. o.
     """
     captions = texts.captions(register, lang, title, note)
     lang = captions.lang
@@ -210,7 +212,9 @@ def _of_units(frame: labels.Frame, item_names: list[str], lang: Lang) -> _Chart:
     heading = words["by year"].format(item=figures.capitalized(_listed(called, lang)))
     notes = [*_other_periods(values, units, lang), *_notes(values, lang)]
     facts = next(iter(units.values())) if len(units) == 1 else None
-    return _Chart(panels, heading, facts, notes, values[0].item, replaced=len(values) == 1)
+    legend = list(zip(colours, called, strict=False))
+    is_of_one = len(values) == 1
+    return _Chart(panels, heading, facts, notes, values[0].item, legend, replaced=is_of_one)
 
 
 def _listed(called: Sequence[str], lang: Lang) -> str:
@@ -241,7 +245,9 @@ def _of_groups(table: DrawnTable) -> _Chart:
         ]  # fmt: skip
     left_out = {"panels": rows["group"].n_unique() - len(groups)}
     notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
-    return _Chart(panels, table.heading, table.units, notes, table.item, "few")
+    members = rows.sort("member_rank", nulls_last=True).unique("member", maintain_order=True)
+    legend = members.select("colour", "member").rows()
+    return _Chart(panels, table.heading, table.units, notes, table.item, legend, "few")
 
 
 def _line(name: str, rows: pl.DataFrame) -> _Line:
@@ -277,15 +283,14 @@ def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
         words[mark] for mark in ("gap", "few", "corrected", "previous", "short") if mark in marks
     ]
     captions.write_title(ax, chart.heading, chart.facts, beside=beside, pad=10)
-    several = {line.name: line.colour for line in lines}
-    narrow = drawing.inches(ax)[0] < _NAMES_BELOW
+    is_narrow = drawing.inches(ax)[0] < _NAMES_BELOW
     pad = float(_TICKS) if in_panels else 4.0
-    if len(several) > 1 and (in_panels or narrow):
-        entries = [(colour, name) for name, colour in several.items()]
-        pad = texts.legend_below(ax, entries, beside=beside, ticks=_TICKS)
+    legend = chart.legend if in_panels else [(line.colour, line.name) for line in lines]
+    if len(legend) > 1 and (in_panels or is_narrow):
+        pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
         pad += _TICKS if in_panels else 0
-    captions.write_notes(ax, " ".join([*item_note, *notes, *chart.notes]), beside=beside, pad=pad)
-    if len(several) > 1 and not in_panels and not narrow:
+    captions.write_notes(ax, *item_note, *notes, *chart.notes, beside=beside, pad=pad)
+    if len(legend) > 1 and not in_panels and not is_narrow:
         _write_names(ax, lines)
 
 

@@ -83,7 +83,7 @@ def plot_last_changes(
             or with ``stav`` another.
         every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
             ``"quarter"`` or ``"year"``.
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading; the number of units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
@@ -103,7 +103,7 @@ def plot_last_changes(
         ...     ax = fk.plot_last_changes(fk.units.get(fk.units.ids(limit=50)), lang="en")
         >>> print(ax.get_title())
         Accounting units by month of last change and region
-        50 units, sample (invented) data
+        50 units
     """
     captions = texts.captions(register, lang, title, note)
     lang = captions.lang
@@ -133,11 +133,12 @@ def plot_last_changes(
             end_text = _unfinished(bounds, today, lang)
             period = words[f"axis {every}"]
             unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
-            reading = [words["axis"].format(period=period), words["not"], unfinished]
+            notes = [words["not"], unfinished, words["moves"], older, without_day]
             # Before the series, which have the room that the notes leave.
             captions.write_notes(
-                ax, *reading, older, without_day, beside=_BESIDE_AXES, pad=4, most=_BROAD
-            )
+                ax, *notes, key=words["axis"].format(period=period), beside=_BESIDE_AXES,
+                most=_BROAD, lines=2,
+            )  # fmt: skip
             series_of = partial(
                 _series_of, shown, bounds.head(-1), codes, lang,
                 short=drawing.inches(ax)[0] < drawing.NARROW,

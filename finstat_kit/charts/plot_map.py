@@ -83,7 +83,7 @@ def plot_map(
             lists every class. The colours depend on the bounds alone: with a negative one, and for
             differences, the scale is centred on zero.
         title: Replaces the heading, with which the notes of figures then begin; the number of
-            units and the source below it stay.
+            units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
@@ -108,7 +108,6 @@ def plot_map(
         ...     ax = fk.plot_map(rates, value="per_1000", lang="en")
         >>> print(ax.get_title())
         per_1000 by region
-        sample (invented) data
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
@@ -145,7 +144,7 @@ def plot_map(
         off = "; ".join(table.listed(others, _MOST_NAMED))
         notes = [f"{_WORDS[lang]['off']}{off}." if off else "", *table.notes]
         notes = [*(captions.replaced(table.heading) if table.of_figures else []), *notes]
-        captions.write_notes(ax, " ".join(filter(None, notes)), pad=pad)
+        captions.write_notes(ax, *notes, pad=pad)
     return ax
 
 

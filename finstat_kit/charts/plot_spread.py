@@ -80,8 +80,8 @@ def plot_spread(
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
             are left out, and counted below.
-        title: Replaces the heading, with which the notes then begin; the number of units and the
-            source below it stay.
+        title: Replaces the heading, with which the notes then begin; the number of units
+            below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -89,7 +89,8 @@ def plot_spread(
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes, to adjust or to save (``.figure.savefig``).
+        The Axes, to adjust or to save (``.figure.savefig``); ``.notes`` has all notes, of which
+        the line below the chart has those that fit.
 
     Raises:
         UsageError: An argument is wrong, a column is missing, or the frame has individual and
@@ -102,7 +103,7 @@ def plot_spread(
         ...     ax = fk.plot_spread(money, "equity_ratio", lang="en")
         >>> print(ax.get_title())
         Equity ratio by region, 2016
-        55 units, sample (invented) data
+        55 units
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
@@ -137,9 +138,7 @@ def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None)
         notes.append(_mark_note(table, _why_unmarked(table.marked, boxes, log=log)))
     is_new = ax is None
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * rows.placed(table, boxes).height) as ax:
-        placed, beside = rows.laid_out(
-            ax, table, boxes, captions, [" ".join(notes)], ticks=True, grows=is_new
-        )
+        placed, beside = rows.laid_out(ax, table, boxes, captions, notes, ticks=True, grows=is_new)
         if boxes.is_empty():
             captions.write_nothing(ax, *notes)
             return ax
@@ -165,7 +164,7 @@ def _draw_histogram(table: DrawnTable, captions: Captions, ax: Axes | None) -> A
             captions.write_nothing(ax, *heading, *notes)
             return ax
         notes = [*heading, *_draw_bins(ax, table, mark), *notes]
-        captions.write_notes(ax, " ".join(notes), beside=0.6)
+        captions.write_notes(ax, *notes, beside=0.6)
     return ax
 
 

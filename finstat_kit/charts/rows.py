@@ -84,6 +84,7 @@ def laid_out(
     captions: Captions,
     notes: Sequence[str],
     *,
+    key: str = "",
     ticks: bool,
     grows: bool,
 ) -> tuple[Rows, float]:
@@ -96,7 +97,8 @@ def laid_out(
         table: What is drawn.
         drawn: The rows of it that are.
         captions: Writes the texts.
-        notes: Each begins a line.
+        notes: Most important first.
+        key: What the numbers are.
         ticks: Whether the axes have numbers below.
         grows: Whether the figure may become taller.
     """
@@ -108,7 +110,7 @@ def laid_out(
         if table.groups is not None and drawn.height:
             legend = table.groups.drawn(drawn["code"])
             pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS if ticks else 0)
-        captions.write_notes(ax, *notes, beside=beside, pad=pad)
+        captions.write_notes(ax, *notes, key=key, beside=beside, pad=pad)
 
     if (broken := placed(table, drawn, _LINES, short=short).broken(ax)) is not None:
         rows, longest = broken

@@ -218,3 +218,24 @@ def test_narrow_axes_have_short_regions() -> None:
     assert {"Banská Bystrica", "Bratislava", "My Nitra"} <= set(narrow)
     assert {"Region of Banská Bystrica", "Region of Bratislava", "My Nitra"} <= set(wide)
     assert "Banskobystrický" in slovak
+
+
+def test_a_line_of_notes_is_below_a_chart() -> None:
+    """As far as they fit, without details; the others are counted, and all are in ``notes``."""
+    money = SAMPLE.financials(all_units().head(150), 2016)
+    for width, most in ((8, 3), (3.54, 6)):
+        ax = fk.plot_spread(
+            money, "equity_ratio", lang="en", note="Mine.", ax=axes(width, 5), register=SAMPLE
+        )
+
+        *below, own, source = ax.get_xlabel().split("\n")
+        assert (own, source) == ("Mine.", "Source: sample (invented) data")
+        assert len(below) <= most
+        assert below[0].startswith("Box: ")
+        told = " ".join(below)
+        in_all = ax.notes  # type: ignore[attr-defined]
+        assert "no filing" not in told
+        assert any("no filing" in note for note in in_all)
+        assert in_all[-1] == "Mine."
+        more = int(told.rpartition("Further notes: ")[2].removesuffix("."))
+        assert 0 < more < len(in_all)

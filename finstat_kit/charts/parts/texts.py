@@ -1,7 +1,8 @@
-"""The texts around a chart: title, legend and notes, or a sentence instead of a chart."""
+"""The texts around a chart: title, legend, notes and source, or a sentence instead of a chart."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -20,6 +21,9 @@ from finstat_kit.frames.text import numbers as number_format
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
 _TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labels of the axis
 _LEGEND_GAP: Final = 7  # points between the axes and the legend
+_COLUMN: Final = 4.5  # inches; in narrower axes, as of a column in print, titles are smaller
+_IN_COLUMN: Final = 2  # points
+_DETAILS: Final = re.compile(r" \([^()]*\)")  # of a note, that have no room below a chart
 
 
 class Captions(NamedTuple):
@@ -28,8 +32,10 @@ class Captions(NamedTuple):
     Attributes:
         lang: Language of all texts.
         source: None if the caller gave the numbers and no register is chosen.
-        title: Replaces the heading; the line below it, units and source, stays.
+        title: Replaces the heading; the line below it, the units, stays.
         note: Written below all other notes.
+
+    All notes are in ``notes`` of the axes; below the chart is a line of them, and the source.
     """
 
     lang: Lang
@@ -46,7 +52,7 @@ class Captions(NamedTuple):
         beside: float = 0,
         pad: float = 10,
     ) -> None:
-        """Write the title: heading, number of units, and the source unless it is the live register.
+        """Write the title: heading and number of units.
 
         Args:
             ax: The axes.
@@ -57,17 +63,13 @@ class Captions(NamedTuple):
         """
         if isinstance(units, int):
             units = number_format.units(units, self.lang)
-        facts = [] if units is None else [units]
-        if self.source is not None and not self.source._is_live:
-            facts.append(self.source._source_name(self.lang))
         room = _room(ax, beside)
-        line = ", ".join(facts)
-        lines = _lines(heading if self.title is None else self.title, room, TITLE_SIZE)
-        fits = breadth(line, TITLE_SIZE) <= room
-        lines += [line] if fits else _lines("\n".join(facts), room, TITLE_SIZE)
+        size = TITLE_SIZE - (_IN_COLUMN if drawing.inches(ax)[0] < _COLUMN else 0)
+        lines = _lines(heading if self.title is None else self.title, room, size)
+        lines += _lines(units or "", room, size)
         ax.set_title(
-            drawing.literal("\n".join(filter(None, lines))),
-            x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=pad,
+            drawing.literal("\n".join(lines)),
+            x=0, ha="left", fontsize=size, linespacing=1.4, pad=pad,
         )  # fmt: skip
 
     def replaced(self, heading: str) -> list[str]:
@@ -77,27 +79,51 @@ class Captions(NamedTuple):
     def write_notes(
         self,
         ax: Axes,
-        *paragraphs: str,
+        *notes: str,
+        key: str = "",
         beside: float = 0,
         pad: float = 4,
         most: float = float("inf"),
+        lines: int = 1,
     ) -> None:
-        """Write paragraphs below a chart, the caller's note last.
+        """Write how a chart is read, its notes as far as they fit, the caller's, and the source.
 
         Args:
             ax: The axes.
-            *paragraphs: Each begins a line; those without text are left out.
+            *notes: Most important first, which is always written; those without text are left out.
+            key: What numbers are, a line by itself.
             beside: Inches taken by labels to the left of the axes.
             pad: Points between the axes or their labels and the notes.
             most: Inches of a line, at most.
+            lines: Of the notes, at most, of more than one; in a column of print two.
         """
         room = min(max(_room(ax, beside), 2), most)
-        texts = (*filter(None, paragraphs), *([] if self.note is None else [self.note]))
-        lines = [line for text in texts for line in _lines(text, room, TEXT_SIZE)]
+        present = [note for note in notes if note]
+        lines = max(lines, 2 if room < _COLUMN else 1)
+        parts = [key, *self._fitting(present, room, lines)]
+        parts += [] if self.note is None else [self.note]
+        if self.source is not None:
+            source = self.source._source_name(self.lang)
+            parts.append(drawing.WORDS[self.lang]["source"].format(source=source))
+        written = [line for text in parts for line in _lines(text, room, TEXT_SIZE)]
         ax.set_xlabel(
-            drawing.literal("\n".join(lines)),
+            drawing.literal("\n".join(written)),
             x=0, ha="left", fontsize=TEXT_SIZE, linespacing=1.4, labelpad=pad,
         )  # fmt: skip
+        # An attribute of its own: whoever saves the chart finds there what had no room.
+        vars(ax)["notes"] = [text for text in (key, *present, self.note) if text]
+
+    def _fitting(self, notes: Sequence[str], room: float, lines: int) -> list[str]:
+        """Return the first note and those after it that fit, and how many others there are."""
+        short = [notes[0], *(_DETAILS.sub("", note) for note in notes[1:])] if notes else []
+        for number in range(len(notes), 0, -1):
+            more = [] if number == len(notes) else [
+                drawing.WORDS[self.lang]["further"].format(n=len(notes) - number)
+            ]  # fmt: skip
+            text = " ".join([*short[:number], *more])
+            if number == 1 or len(_lines(text, room, TEXT_SIZE)) <= lines:
+                return [text]
+        return []
 
     def write_sentence(self, ax: Axes, text: str) -> None:
         """Write a sentence instead of a chart, and the caller's note."""
@@ -113,6 +139,7 @@ class Captions(NamedTuple):
     def write_nothing(self, ax: Axes, *why: str) -> None:
         """Write that there is nothing to show, and why."""
         self.write_sentence(ax, " ".join([drawing.WORDS[self.lang]["nothing"], *why]))
+        vars(ax)["notes"] = [text for text in (*why, self.note) if text]
 
 
 def captions(
