@@ -34,6 +34,7 @@ _PANEL_HEIGHT: Final = 1.5  # inches
 _ABOVE: Final = 0.25  # of the height of a panel, for its name
 _BETWEEN: Final = 0.06  # of its breadth
 _TICKS: Final = 22  # points of the years below
+_N: Final = " (n = "  # after the name of a group
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
 _LONGEST_HEADING: Final = 60  # letters
@@ -231,7 +232,7 @@ def _of_groups(table: DrawnTable) -> _Chart:
     """Return a line for each group of a summary, or panels of them."""
     lang, rows = table.lang, table.rows
     parts = rows.partition_by("group", maintain_order=True)
-    groups = [(f"{part['group'][0]} {_written_n(part, lang)}", part) for part in parts]
+    groups = [(part["group"][0] + _written_n(part, lang), part) for part in parts]
     if rows["member"].n_unique() < 2 and len(groups) <= _MOST:
         panels = [_Panel("", [_line(name, group) for name, group in groups])]
     else:
@@ -259,7 +260,7 @@ def _written_n(rows: pl.DataFrame, lang: Lang) -> str:
     """Write the least and the largest number of units with a value of the years of a group."""
     numbers = rows.group_by("year").agg(pl.col("n").sum())["n"].to_list()
     ends = sorted({min(numbers), max(numbers)})
-    return f"(n = {'–'.join(number_format.whole(end, lang) for end in ends)})"
+    return f"{_N}{'–'.join(number_format.whole(end, lang) for end in ends)})"
 
 
 def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
@@ -279,17 +280,20 @@ def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
         _finish(ax, chart.item, lang)
         beside = _breadth_of_ticks(ax)
     marks = {chart.gap if mark == "gap" else mark for mark in marks}
-    notes = [
-        words[mark] for mark in ("gap", "few", "corrected", "previous", "short") if mark in marks
-    ]
+    notes = [*item_note, *(words[mark] for mark in _MARKS if mark in marks), *chart.notes]
     captions.write_title(ax, chart.heading, chart.facts, beside=beside, pad=10)
     is_narrow = drawing.inches(ax)[0] < _NAMES_BELOW
     pad = float(_TICKS) if in_panels else 4.0
     legend = chart.legend if in_panels else [(line.colour, line.name) for line in lines]
+    if is_narrow and not in_panels:
+        # Their n has room in the notes alone.
+        with_n = [name for _, name in legend if _N in name]
+        notes += [", ".join(with_n) + "."] if with_n else []
+        legend = [(colour, name.rpartition(_N)[0] or name) for colour, name in legend]
     if len(legend) > 1 and (in_panels or is_narrow):
         pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
         pad += _TICKS if in_panels else 0
-    captions.write_notes(ax, *item_note, *notes, *chart.notes, beside=beside, pad=pad)
+    captions.write_notes(ax, *notes, beside=beside, pad=pad)
     if len(legend) > 1 and not in_panels and not is_narrow:
         _write_names(ax, lines)
 
@@ -311,8 +315,9 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
         for line in panel.lines:
             if line.points.height:
                 marks |= _draw_line(inner, line)
-        end = panel.name.rpartition("(n = ")[2] if "(n = " in panel.name else ""
-        name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE, end=len(end) and len(end) + 6)
+        _, sign, n = panel.name.rpartition(_N)
+        end = len(sign + n) if sign else 0
+        name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE, end=end)
         inner.set_title(drawing.literal(name), x=0, ha="left", fontsize=TEXT_SIZE, pad=3)
         axes.append(inner)
     years = [int(year) for line in chart.lines for year in line.points["year"]]

@@ -74,8 +74,8 @@ def plot_spread(
         by: A code field or derived group, as in `count_by`, or two in a list, of figures of one
             year. None draws the distribution of all values: a histogram with the median, negative
             values in orange, on a logarithmic scale where they span decades.
-        mark: ``unit_id`` of a unit whose value, of its latest year, is marked; a note below gives
-            its name, or why it is not marked.
+        mark: ``unit_id`` of a unit whose value, of its latest year, is marked; the legend
+            below boxes, or a note, gives its name, or why it is not marked.
         limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
@@ -134,11 +134,16 @@ def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None)
         for key, rows in left_out.items() if rows.height
     )]  # fmt: skip
     notes += [*figures.numbered(_WORDS[lang], numbers, lang), *table.notes]
+    why_not, marked = None, ""
     if table.marked is not None:
-        notes.append(_mark_note(table, _why_unmarked(table.marked, boxes, log=log)))
+        why_not = _why_unmarked(table.marked, boxes, log=log)
+        notes += [_mark_note(table, why_not)] if why_not else []
+        marked = "" if why_not else _marked_name(table, table.marked)
     is_new = ax is None
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * rows.placed(table, boxes).height) as ax:
-        placed, beside = rows.laid_out(ax, table, boxes, captions, notes, ticks=True, grows=is_new)
+        placed, beside = rows.laid_out(
+            ax, table, boxes, captions, notes, marked=marked, ticks=True, grows=is_new
+        )
         if boxes.is_empty():
             captions.write_nothing(ax, *notes)
             return ax
@@ -169,14 +174,19 @@ def _draw_histogram(table: DrawnTable, captions: Captions, ax: Axes | None) -> A
 
 
 def _mark_note(table: DrawnTable, why_not: str | None) -> str:
-    """Return which unit is marked, with its value and year among several; or why it is not."""
+    """Return which unit is marked, or why it is not."""
     assert table.marked is not None
-    marked = table.marked
-    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
-    if why_not is None:
-        year = f"{marked['year']}: " if table.dated else ""
-        name += f" ({year}{table.write(marked['value'], 0)})"
+    name = _marked_name(table, table.marked, with_value=why_not is None)
     return _WORDS[table.lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
+
+
+def _marked_name(table: DrawnTable, marked: dict[str, Any], *, with_value: bool = True) -> str:
+    """Return the name of a unit, with its value, and its year among several."""
+    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
+    if not with_value:
+        return name
+    year = f"{marked['year']}: " if table.dated else ""
+    return f"{name} ({year}{table.write(marked['value'], 0)})"
 
 
 def _why_unmarked(marked: dict[str, Any], shown: pl.DataFrame, *, log: bool) -> str | None:

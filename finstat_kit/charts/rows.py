@@ -85,6 +85,7 @@ def laid_out(
     notes: Sequence[str],
     *,
     key: str = "",
+    marked: str = "",
     ticks: bool,
     grows: bool,
 ) -> tuple[Rows, float]:
@@ -99,6 +100,7 @@ def laid_out(
         captions: Writes the texts.
         notes: Most important first.
         key: What the numbers are.
+        marked: The name of a unit that has a diamond, for the legend.
         ticks: Whether the axes have numbers below.
         grows: Whether the figure may become taller.
     """
@@ -106,10 +108,15 @@ def laid_out(
 
     def write(beside: float) -> None:
         captions.write_title(ax, table.heading, table.units, beside=beside)
-        pad = 4.0
+        pad, legend = 4.0, list[tuple[str, str]]()
         if table.groups is not None and drawn.height:
             legend = table.groups.drawn(drawn["code"])
-            pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS if ticks else 0)
+        if marked:
+            legend.append((drawing.BLUE, marked))
+        if legend:
+            pad = texts.legend_below(
+                ax, legend, beside=beside, ticks=_TICKS if ticks else 0, marked=bool(marked)
+            )
         captions.write_notes(ax, *notes, key=key, beside=beside, pad=pad)
 
     if (broken := placed(table, drawn, _LINES, short=short).broken(ax)) is not None:

@@ -144,7 +144,7 @@ def test_a_share_of_a_comparison_is_a_value_like_any_other() -> None:
     """Only what is asked for as count or difference is the difference."""
     ax = fk.plot_map(fk.compare(part_a(), part_b()), value="share_b", lang="en", ax=axes())
 
-    assert ax.get_title().startswith("share_b by region")
+    assert ax.get_title().startswith("share b by region")
 
 
 def test_a_map_of_own_values_speaks_of_them() -> None:

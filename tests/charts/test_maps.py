@@ -148,7 +148,13 @@ def test_legend_gives_the_bounds() -> None:
     legend = ax.get_legend()
     assert legend is not None
     entries = [text.get_text() for text in legend.get_texts()]
-    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00", "6,25 – 7,00", "bez hodnoty"]
+    assert entries == [
+        "1,00 – 2,00",
+        "3,50 – 4,00",
+        "5,00 (Trnavský)",
+        "6,25 – 7,00",
+        "bez hodnoty",
+    ]
     colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
     tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
     assert [tile_colours[colour] for colour in colours] == [2, 2, 1, 2, 1]
@@ -307,3 +313,52 @@ def test_numbers_that_no_axis_can_hold_are_missing(huge: float) -> None:
     ax = fk.plot_map(table, value="x", lang="en", ax=axes())
 
     assert legend_of(ax) == ["1", "2", "no value"]
+
+
+@pytest.mark.parametrize(("by", "size"), [("kraj", (3.54, 3.2)), ("okres", (3.54, 3.2))])
+@pytest.mark.parametrize("lang", LANGS)
+def test_names_are_read_at_the_width_of_a_column(by: Any, size: Any, lang: Lang) -> None:
+    """In seven points and more: the short ones, where the names have no room; all are different."""
+    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(*size))
+
+    check_legible(ax)
+    drawn = [text for text in texts(ax) if isinstance(text, TileText)]
+    names = [text.get_text() for text in drawn if not text.get_text()[0].isdigit()]
+    assert len(set(names)) == len(tiles.LEVELS[by])
+    assert min(float(text.get_fontsize()) for text in drawn) >= 7
+
+
+def test_a_class_of_one_place_has_its_name() -> None:
+    """Its value alone would read like the end of a class; bounds of the caller's are as given."""
+    rates = pl.DataFrame({"code": ["SK010", "SK021", "SK023", "SK022"], "rate": [1.0] * 3 + [90.0]})
+    for classes, last in ((None, "90 (Trenčín)"), ([2.0], "> 2")):
+        ax = fk.plot_map(rates, value="rate", classes=classes, lang="en", ax=axes(8, 3.9))
+
+        legend = ax.get_legend()
+        assert legend is not None
+        assert last in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_map_of_few_districts_offers_regions() -> None:
+    """Where most tiles are grey; not of all."""
+    few = pl.DataFrame({"code": ["SK0101", "SK0102", "SK0103"], "rate": [1.0, 2, 3]})
+    whole = pl.DataFrame({"code": list(tiles.DISTRICTS), "rate": [*range(79)]})
+    for frame, is_few in ((few, True), (whole, False)):
+        ax = fk.plot_map(frame, "okres", value="rate", lang="en", ax=axes(10, 6.4))
+
+        assert ("3 of 79 districts have a value; a map by region" in notes(ax)) == is_few
+
+
+def test_growth_is_in_words_and_per_cent() -> None:
+    """That of `growth`, and a column of one's own, whose words stay."""
+    own = pl.DataFrame({"code": ["SK010"], "Export_growth": [0.04]})
+    of_growth = own.rename({"Export_growth": "sales_growth"})
+
+    one, other = (
+        fk.plot_map(frame, value=frame.columns[1], lang="en", ax=axes(8, 3.9))
+        for frame in (own, of_growth)
+    )
+
+    assert one.get_title() == "Export growth by region"
+    assert other.get_title() == "Sales: growth by region"
+    assert "4.0%" in tile_numbers(one)

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
@@ -21,8 +23,9 @@ from finstat_kit.frames.text import numbers as number_format
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
 _TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labels of the axis
 _LEGEND_GAP: Final = 7  # points between the axes and the legend
+_LEGEND_END: Final = 10  # points below it
 _COLUMN: Final = 4.5  # inches; in narrower axes, as of a column in print, titles are smaller
-_IN_COLUMN: Final = 2  # points
+_LESS: Final = 2  # points of texts in a column
 _DETAILS: Final = re.compile(r" \([^()]*\)")  # of a note, that have no room below a chart
 
 
@@ -64,8 +67,12 @@ class Captions(NamedTuple):
         if isinstance(units, int):
             units = number_format.units(units, self.lang)
         room = _room(ax, beside)
-        size = TITLE_SIZE - (_IN_COLUMN if drawing.inches(ax)[0] < _COLUMN else 0)
-        lines = _lines(heading if self.title is None else self.title, room, size)
+        heading = heading if self.title is None else self.title
+        size = largest = _size(ax, TITLE_SIZE)
+        while size > largest - _LESS and len(_lines(heading, room, size)) > 1:
+            size -= 0.5
+        size = size if len(_lines(heading, room, size)) == 1 else largest
+        lines = _lines(heading, room, size)
         lines += _lines(units or "", room, size)
         ax.set_title(
             drawing.literal("\n".join(lines)),
@@ -100,30 +107,31 @@ class Captions(NamedTuple):
         room = min(max(_room(ax, beside), 2), most)
         present = [note for note in notes if note]
         lines = max(lines, 2 if room < _COLUMN else 1)
-        parts = [key, *self._fitting(present, room, lines)]
+        size = _size(ax, TEXT_SIZE)
+        parts = [key, *self._fitting(present, room, size, lines)]
         parts += [] if self.note is None else [self.note]
         if self.source is not None:
             source = self.source._source_name(self.lang)
             parts.append(drawing.WORDS[self.lang]["source"].format(source=source))
-        written = [line for text in parts for line in _lines(text, room, TEXT_SIZE)]
+        written = [line for text in parts for line in _lines(text, room, size)]
         ax.set_xlabel(
             drawing.literal("\n".join(written)),
-            x=0, ha="left", fontsize=TEXT_SIZE, linespacing=1.4, labelpad=pad,
+            x=0, ha="left", fontsize=size, linespacing=1.4, labelpad=pad,
         )  # fmt: skip
         # An attribute of its own: whoever saves the chart finds there what had no room.
         vars(ax)["notes"] = [text for text in (key, *present, self.note) if text]
 
-    def _fitting(self, notes: Sequence[str], room: float, lines: int) -> list[str]:
+    def _fitting(self, notes: Sequence[str], room: float, size: float, lines: int) -> list[str]:
         """Return the first note and those after it that fit, and how many others there are."""
         short = [notes[0], *(_DETAILS.sub("", note) for note in notes[1:])] if notes else []
-        for number in range(len(notes), 0, -1):
-            more = [] if number == len(notes) else [
-                drawing.WORDS[self.lang]["further"].format(n=len(notes) - number)
-            ]  # fmt: skip
-            text = " ".join([*short[:number], *more])
-            if number == 1 or len(_lines(text, room, TEXT_SIZE)) <= lines:
-                return [text]
-        return []
+        texts = []
+        for number in range(1, len(notes) + 1):
+            more = drawing.WORDS[self.lang]["further"].format(n=len(notes) - number)
+            text = " ".join([*short[:number], *([more] if number < len(notes) else [])])
+            height = len(_lines(text, room, size))
+            lines = max(lines, height) if number == 1 else lines
+            texts += [text] if height <= lines else []
+        return texts[-1:]
 
     def write_sentence(self, ax: Axes, text: str) -> None:
         """Write a sentence instead of a chart, and the caller's note."""
@@ -161,6 +169,11 @@ def _room(ax: Axes, beside: float) -> float:
     return drawing.inches(ax)[0] * GROWTH - beside
 
 
+def _size(ax: Axes, size: float) -> float:
+    """Return the size of a text around axes, which is smaller in a column of print."""
+    return size - (_LESS if drawing.inches(ax)[0] < _COLUMN else 0)
+
+
 def height_left(ax: Axes, *, beside_notes: bool = False, ticks: bool = True) -> float:
     """Return the inches that the title and, unless *beside_notes*, the axis and the notes leave.
 
@@ -184,6 +197,7 @@ def legend_below(
     *,
     beside: float = 0,
     ticks: float = 0,
+    marked: bool = False,
 ) -> float:
     """Draw a legend below the axes, and return the points that notes leave free for it.
 
@@ -193,23 +207,29 @@ def legend_below(
         heading: The line above the entries.
         beside: Inches taken by labels to the left of the axes.
         ticks: Points taken by the labels of the axis.
+        marked: Whether the last entry is that of a diamond.
     """
-    breadths = [breadth(text, TEXT_SIZE) + _LEGEND_HANDLE for _, text in entries]
-    room = _room(ax, beside)
+    room, size = _room(ax, beside), _size(ax, TEXT_SIZE)
+    entries = [(colour, drawing.fitted(text, room - _LEGEND_HANDLE, size))
+               for colour, text in entries]  # fmt: skip
+    breadths = [breadth(text, size) + _LEGEND_HANDLE for _, text in entries]
     columns = len(entries)
     if sum(breadths) > room:
         rows = -(-columns // max(int(room / max(breadths)), 1))
         columns = -(-columns // rows)  # fill the rows equally
-    lines = wrapped(heading, room, TEXT_SIZE) if heading else []
+    lines = wrapped(heading, room, size) if heading else []
     down = ScaledTranslation(0, -(_LEGEND_GAP + ticks) / 72, ax.figure.dpi_scale_trans)
+    handles: list[Artist] = [Patch(facecolor=colour) for colour, _ in entries]
+    if marked:
+        handles[-1] = Line2D([], [], color=entries[-1][0], marker="D", linestyle="", markersize=7)
     legend = ax.legend(
-        [Patch(facecolor=colour) for colour, _ in entries],
+        handles,
         [drawing.literal(text) for _, text in entries],
-        title=drawing.literal("\n".join(lines)) or None, title_fontsize=TEXT_SIZE, alignment="left",
+        title=drawing.literal("\n".join(lines)) or None, title_fontsize=size, alignment="left",
         loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=ax.transAxes + down,
-        borderaxespad=0, borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE,
+        borderaxespad=0, borderpad=0, ncols=columns, frameon=False, fontsize=size,
         labelcolor=drawing.ink(ax), columnspacing=1.6, handlelength=1.4,
     )  # fmt: skip
     legend.get_title().set_color(drawing.ink(ax))
     rows = -(-len(entries) // columns)
-    return TEXT_SIZE * (1.9 * rows + 1.4 * len(lines) + 0.9)
+    return size * (1.9 * rows + 1.4 * len(lines)) + _LEGEND_END

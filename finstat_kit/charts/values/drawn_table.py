@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
@@ -307,9 +308,11 @@ def of_bars(
         rows = checked(frame, by, COUNTS, "fk.count_by")
     else:
         rows = given.counted()
-        if by in groups.GROUPS:
-            ungrouped = figures.ungrouped(figures.without_group(frame, by), lang)
-            notes.append(figures.sentence(ungrouped))
+        if ungrouped := figures.without_group(frame, by):
+            without = int(rows.filter(kind="no code")["count"].sum())
+            numbers = {"n": without, "ungrouped": ungrouped}
+            written = {name: number_format.whole(n, lang) for name, n in numbers.items()}
+            notes.append(words["without size"].format(**written))
     table = _of_counts(given, rows.rename({"count": "value"}), in_short=False)
     measure = words["count and share"] if rows["share"].count() else table.measure
     if table.estimate is not None:
@@ -361,9 +364,13 @@ def of_places(
         rows = _of_codes(given, value)
     if value == "count" and unit is None:
         return _of_counts(given, rows, in_short=True)._replace(without=without)
-    heading = given.words["heading"].format(value=value, by=given.by_name)
+    called, own = figures.called(value, lang), value.replace("_", " ")
+    name = own if called == own else figures.capitalized(called)  # the caller's words stay
+    heading = given.words["heading"].format(value=name, by=given.by_name)
     write = _number_format_of(rows["value"], lang)
-    measure = value if unit is None else unit
+    if unit is None and figures.kind(value) == "share":
+        write = partial(_share, lang)
+    measure = called if unit is None else unit
     return DrawnTable(rows, lang, heading, None, write, measure, without=without)
 
 
@@ -750,6 +757,10 @@ def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], s
     return lambda number, more: number_format.decimal(float(number), lang, places + more).replace(
         "-", "−"
     )
+
+
+def _share(lang: Lang, number: float, more: int) -> str:
+    return number_format.percent(number, lang, more).replace("-", "−")
 
 
 def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> pl.DataFrame:
