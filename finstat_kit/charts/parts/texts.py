@@ -67,13 +67,13 @@ class Captions(NamedTuple):
         if isinstance(units, int):
             units = number_format.units(units, self.lang)
         room = _room(ax, beside)
-        heading = heading if self.title is None else self.title
+        texts = [heading if self.title is None else self.title, *([units] if units else [])]
         size = largest = _size(ax, TITLE_SIZE)
-        while size > largest - _LESS and len(_lines(heading, room, size)) > 1:
+        while size > largest - _LESS and any(len(_lines(text, room, size)) > 1 for text in texts):
             size -= 0.5
-        size = size if len(_lines(heading, room, size)) == 1 else largest
-        lines = _lines(heading, room, size)
-        lines += _lines(units or "", room, size)
+        if len(_lines(texts[0], room, size)) > 1:
+            size = largest  # it has two lines in any case
+        lines = [line for text in texts for line in _lines(text, room, size)]
         ax.set_title(
             drawing.literal("\n".join(lines)),
             x=0, ha="left", fontsize=size, linespacing=1.4, pad=pad,
