@@ -108,7 +108,7 @@ def plot_map(
         >>> with fk.using(fk.sample()):
         ...     ax = fk.plot_map(rates, value="per_1000", lang="en")
         >>> print(ax.get_title())
-        per_1000 by region
+        per 1000 by region
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang

@@ -182,7 +182,8 @@ def test_all_units_are_no_estimate() -> None:
 
     for plot in (fk.plot_counts, fk.plot_map):
         ax, known = (plot(frame, lang="en", ax=axes()) for frame in (table, units))
-        assert written(ax) == re.sub(r"unknown codes \([0-9]+\)", "unknown codes", written(known))
+        told = re.sub(r"unknown codes \([0-9]+\)", "unknown codes", written(known))
+        assert written(ax).split() == told.split()
 
 
 def test_kinds_of_estimates_are_named() -> None:
