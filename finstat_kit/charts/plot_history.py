@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
@@ -412,6 +413,11 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
     most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
     ax.xaxis.set_major_locator(drawing.ticks(most, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
+    # Hatches end between years.
+    has_years = ax.dataLim.width >= 1
+    first, last = (math.ceil(ax.dataLim.x0), math.floor(ax.dataLim.x1)) if has_years else (0, 0)
+    if sum(first <= year <= last for year in ax.get_xticks()) < 2 and last > first:
+        ax.set_xticks([first, last])
     if 0 <= ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
         year = round((ax.dataLim.x0 + ax.dataLim.x1) / 2)
         ax.set_xlim(year - 0.5, year + 0.5)

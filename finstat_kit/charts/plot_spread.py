@@ -321,6 +321,7 @@ def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> Non
     Of a linear scale so many that all have; of another those that have.
     """
     low, high = ax.get_xlim()
+    several: list[float] = []
     for most in range(_MOST_TICKS, 0, -1):
         if ax.get_xscale() == "linear":
             ax.xaxis.set_major_locator(drawing.ticks(most))
@@ -337,6 +338,9 @@ def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> Non
                 end = middle + half
         if fitting_ticks == ticks or ax.get_xscale() != "linear":
             break
+        several = ticks
+    if len(fitting_ticks) == 1 < len(several):  # one number is no scale
+        fitting_ticks = [several[0], several[-1]]
     ax.set_xticks(fitting_ticks)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang, more)))
     ax.minorticks_off()

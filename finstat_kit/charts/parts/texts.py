@@ -123,7 +123,9 @@ class Captions(NamedTuple):
 
     def _fitting(self, notes: Sequence[str], room: float, size: float, lines: int) -> list[str]:
         """Return the first note and those after it that fit, and how many others there are."""
-        short = [notes[0], *(_DETAILS.sub("", note) for note in notes[1:])] if notes else []
+        short = [_DETAILS.sub("", note) for note in notes]
+        if notes and len(_lines(notes[0], room, size)) <= lines + 1:
+            short[0] = notes[0]
         texts = []
         for number in range(1, len(notes) + 1):
             more = drawing.WORDS[self.lang]["further"].format(n=len(notes) - number)
