@@ -599,11 +599,11 @@ MUTATIONS = [
         "test_a_statistic_is_the_same_of_figures_as_of_their_summary",
     ),
     Mutation(
-        "a title names invented data",
-        "texts.py:Captions.write_title",
-        "facts.append(self.source._source_name(self.lang))",
+        "a chart names invented data",
+        "texts.py:Captions.write_notes",
+        'parts.append(drawing.WORDS[self.lang]["source"].format(source=source))',
         "pass",
-        "test_titles_name_the_sample",
+        "test_the_foot_names_the_sample",
     ),
     Mutation(
         "a shortened interval is no narrower",
@@ -730,7 +730,7 @@ MUTATIONS = [
     Mutation(
         "a filing none of whose figures can be read is not filed",
         "findings/panel.py:_is_present",
-        ' & (pl.col("reason").is_null() | any_of_items(columns_of(table)))',
+        " & is_any",
         "",
         "test_a_filing_none_of_whose_figures_can_be_read_is_not_filed",
     ),

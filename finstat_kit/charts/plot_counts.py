@@ -61,7 +61,7 @@ def plot_counts(
         top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
             shows the first 30, or as many as fit into a given *ax*.
         title: Replaces the heading, with which the notes of a summary then begin; the number of
-            units and the source below it stay.
+            units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for long
@@ -70,7 +70,8 @@ def plot_counts(
             needed: counts need none.
 
     Returns:
-        The Axes, to adjust or to save (``.figure.savefig``).
+        The Axes, to adjust or to save (``.figure.savefig``); ``.notes`` has all notes, of which
+        the line below the chart has those that fit.
 
     Raises:
         UsageError: An argument is wrong, or the counts were made by another field than *by*.
@@ -81,7 +82,7 @@ def plot_counts(
         ...     ax = fk.plot_counts(fk.units.get(fk.units.ids(limit=50)), lang="en")
         >>> print(ax.get_title())
         Accounting units by region
-        50 units, sample (invented) data
+        50 units
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
@@ -92,13 +93,15 @@ def plot_counts(
     table = drawn_table.of_bars(frame, by, value, lang, source)
     notes, is_new = list(table.notes), ax is None
     if table.of_figures:
-        notes = [" ".join([*captions.replaced(table.heading), *notes])]
+        notes = [*captions.replaced(table.heading), *notes]
 
     def laid_out(ax: Axes, number: int) -> _Bars:
         bars = table.drawn(number)
         runs_off = _bar_that_runs_off(table, bars) is not None
-        lines = [table.measure, _WORDS[lang]["off"] if runs_off else "", *notes]
-        layout = rows.laid_out(ax, table, bars, captions, lines, ticks=False, grows=is_new)
+        lines = [_WORDS[lang]["off"] if runs_off else "", *notes]
+        layout = rows.laid_out(
+            ax, table, bars, captions, lines, key=table.measure, ticks=False, grows=is_new
+        )
         return _Bars(bars, *layout)
 
     height = rows.placed(table, table.drawn(_BARS if top is None else top)).height

@@ -1,15 +1,16 @@
-"""Figures over the years: several items of one unit, or one item of a few units."""
+"""Figures over the years: items of units, or the groups of a summary; many side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 from statistics import fmean
 from typing import Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
@@ -17,47 +18,113 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.texts import Captions
-from finstat_kit.charts.values import figures
+from finstat_kit.charts.values import drawn_table, figures, summaries
+from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.charts.values.figures import Figures
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.history import other_periods
 from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_MOST: Final = 6  # lines
+_MOST: Final = len(drawing.CODE_COLOURS)  # lines in one panel
+_MOST_PANELS: Final = 24
+_COLUMNS: Final = 4  # of panels, and of narrow axes 2
+_PANEL_HEIGHT: Final = 1.5  # inches
+_ABOVE: Final = 0.25  # of the height of a panel, for its name
+_BETWEEN: Final = 0.06  # of its breadth
+_TICKS: Final = 22  # points of the years below
+_N: Final = " (n = "  # after the name of a group
 _YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
+_LONGEST_HEADING: Final = 60  # letters
+_MARKS: Final = ("gap", "few", "corrected", "previous", "short")
 _WORDS: Final = Words("plot_history")
 _NAME_WIDTH: Final = 2.0  # inches of a name in a line
 _NAME_LINE: Final = 0.17  # inches
+_NAMES_BELOW: Final = 3.2  # inches; narrower axes have no room for names beside them
 _NAME_GAP: Final = 12  # points from the axes to the names
+
+
+class _Line(NamedTuple):
+    """A line: its name, its colour, and its points by year, each with a value."""
+
+    name: str
+    colour: str
+    points: pl.DataFrame
+
+
+class _Panel(NamedTuple):
+    """Lines that share axes, and the name of these; "" of axes alone."""
+
+    name: str
+    lines: list[_Line]
+
+
+class _Chart(NamedTuple):
+    """What is drawn, and the words around it.
+
+    Attributes:
+        panels: One, or several side by side.
+        heading: What is drawn.
+        facts: Whose values these are, or how many; None if lines say that.
+        notes: Those of the values, after those of the marks.
+        item: By which the numbers on the axis are written.
+        legend: Colour and name of the lines that panels have in common.
+        gap: The word for why a line breaks.
+        replaced: Whether a title of the caller's hides what is drawn: then a note has it.
+    """
+
+    panels: list[_Panel]
+    heading: str
+    facts: str | int | None
+    notes: list[str]
+    item: str
+    legend: list[tuple[str, str]]
+    gap: str = "gap"
+    replaced: bool = True
+
+    @property
+    def lines(self) -> Iterator[_Line]:
+        """All lines with points."""
+        return (line for panel in self.panels for line in panel.lines if line.points.height)
 
 
 @arguments.checked_call
 def plot_history(
     frame: labels.Frame,
-    value: str | Sequence[str],
+    value: str | Sequence[str] | None = None,
     *,
+    statistic: str | None = None,
     title: str | None = None,
     note: str | None = None,
     lang: Lang | None = None,
     ax: Axes | None = None,
     register: Register | str | None = None,
 ) -> Axes:
-    """Draw figures over the years: several items of one unit, or one item of up to six units.
+    """Draw figures over the years: items of units, or the groups of a summary.
 
-    Several lines are named at their ends. A year without a number breaks the line. A value from a
-    filing that corrects another has a ring, one from the previous-period column is hollow, and a
-    year whose period has other than 12 months is hatched. One row is drawn per unit and year, as in
-    `plot_spread`; a year in which another period ends too is named in a note.
+    Up to twelve lines share the axes, and are named at their ends, in narrow axes below; more
+    groups or units stand side by side, each in a small chart of the same scales, up to 24. So do
+    several items of several units, and a summary by two groups: a small chart per code of the
+    first, a colour per code of the second. A year without a number breaks the line.
+
+    Of units: a value from a filing that corrects another has a ring, one from the previous-period
+    column is hollow, and a year whose period has other than 12 months is hatched. One row is drawn
+    per unit and year, as in `plot_spread`; a year in which another period ends too is named in a
+    note. Of a summary: each name has the least and the largest ``n`` of its years, and a statistic
+    of fewer than five units is none.
 
     Args:
-        frame: As `financials` returns it, of one or a few units; a ratio is computed if it is not
-            a column.
-        value: An item or ratio, or several of the same kind (amounts, shares, or other numbers).
+        frame: As `financials` returns it, of up to 24 units; a ratio is computed if it is not a
+            column. Or a summary as `summary` returns it, of several years.
+        value: An item or ratio, or several of the same kind (amounts, shares, or other numbers). Of
+            a summary one; None is its only one.
+        statistic: Of a summary: ``"sum"`` or another column of numbers of `summary`; None is the
+            median.
         title: Replaces the heading, with which the notes then begin if the lines are of one item;
-            the number of units and the source below it stay.
+            the number of units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -65,12 +132,12 @@ def plot_history(
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes, to adjust or to save (``.figure.savefig``).
+        The Axes, to adjust or to save (``.figure.savefig``); small charts are its ``child_axes``,
+        and ``.notes`` has all notes, of which the line below the chart has those that fit.
 
     Raises:
-        UsageError: No item, a repeated item, items of several kinds, several items of several
-            units, more than six lines, a missing column, or a frame with individual and
-            consolidated statements.
+        UsageError: No item, a repeated item, items of several kinds, too many items, units or
+            codes, a missing column, or a frame with individual and consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
@@ -78,77 +145,202 @@ def plot_history(
         ...     ax = fk.plot_history(fk.financials([365]), "equity", lang="en")
         >>> print(ax.get_title())
         Equity by year
-        Skúška Orol 510, s. r. o., sample (invented) data
+        Skúška Orol 510, s. r. o.
     """
     captions = texts.captions(register, lang, title, note)
-    item_names = arguments.names("value", value)
+    lang = captions.lang
+    if statistic is not None:
+        arguments.one_of("statistic", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
+    item = value if value is None or isinstance(value, str) else arguments.names("value", value)[0]
+    table = drawn_table.of_years(frame, item, statistic or "median", lang, captions.source)
+    if table is None:
+        if statistic is not None:
+            raise invalid("statistic", statistic, ": figures have none", give="a summary of them")
+        chart = _of_units(frame, arguments.names("value", value), lang)
+    else:
+        if item is not None and len(arguments.names("value", value)) > 1:
+            raise invalid("value", value, ": a summary is drawn by one", give=repr(item))
+        chart = _of_groups(table)
+    number = len(chart.panels)
+    height = 1.6 + _PANEL_HEIGHT * -(-number // _COLUMNS)
+    if number == 1:
+        height = max(4.2, 1.6 + 2 * _NAME_LINE * len(chart.panels[0].lines))
+    with drawing.axes(ax, 8, height) as ax:
+        _draw(ax, chart, captions)
+    return ax
+
+
+def _of_units(frame: labels.Frame, item_names: list[str], lang: Lang) -> _Chart:
+    """Return a line for each unit or item, or for each unit a panel with its items."""
+    words = _WORDS[lang]
     _check_kinds(item_names)
     schema = labels.schema_of(frame)
     if absent := [name for name in _NEEDED if name not in schema]:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.financials returns")
     values = [figures.of_frame(frame, item) for item in item_names]
     named = values[0].rows.select("unit_id", "name").unique("unit_id", maintain_order=True)
-    units = {unit: str(name or unit) for unit, name in named.iter_rows()}
-    if len(values) > 1 < len(units) or len(values) * len(units) > _MOST:
+    units = {
+        unit: drawing.shortened(str(name or unit), drawing.LONGEST_BROKEN)
+        for unit, name in named.iter_rows()
+    }
+    if len(units) > _MOST_PANELS or len(values) > _MOST:
         raise UsageError(
             f"{len(values)} items of {len(units)} units are too many lines",
-            cure=f"give one unit and up to {_MOST} items, or up to {_MOST} units and one item",
+            cure=f"give up to {_MOST} items of up to {_MOST_PANELS} units; more are drawn together "
+            "as fk.summary(…)",
         )
-    with drawing.axes(ax, 8, 4.2) as ax:
-        _draw(ax, values, units, captions)
-    return ax
+
+    def line(name: str, colour: str, unit: int, value: Figures) -> _Line:
+        of_unit = pl.col("unit_id").eq_missing(pl.lit(unit))
+        points = value.present.drop_nulls("year").filter(of_unit).sort("year")
+        return _Line(name, colour, points)
+
+    colours = drawing.CODE_COLOURS
+    called = [figures.called(value.item, lang) for value in values]
+    if len(units) == 1:
+        of_items = zip(called, colours, values, strict=False)
+        panels = [_Panel("", [line(name, colour, next(iter(units)), value)
+                              for name, colour, value in of_items])]  # fmt: skip
+    elif len(values) == 1 and len(units) <= _MOST:
+        of_units = zip(units.items(), colours, strict=False)
+        panels = [_Panel("", [line(name, colour, unit, values[0])
+                              for (unit, name), colour in of_units])]  # fmt: skip
+    else:
+        panels = [
+            _Panel(name, [line(item, colour, unit, value)
+                          for item, colour, value in zip(called, colours, values, strict=False)])
+            for unit, name in units.items()
+        ]  # fmt: skip
+    heading = words["by year"].format(item=figures.capitalized(_listed(called, lang)))
+    notes = [*_other_periods(values, units, lang), *_notes(values, lang)]
+    facts = next(iter(units.values())) if len(units) == 1 else None
+    legend = list(zip(colours, called, strict=False))
+    is_of_one = len(values) == 1
+    return _Chart(panels, heading, facts, notes, values[0].item, legend, replaced=is_of_one)
 
 
-def _draw(
-    ax: Axes, values: Sequence[Figures], units: Mapping[int, str], captions: Captions
-) -> None:
-    """Draw a line for each item or unit, with the texts around them.
+def _listed(called: Sequence[str], lang: Lang) -> str:
+    """Return the names of items, or of too many that of the first and how many follow."""
+    words = _WORDS[lang]
+    *others, last = called
+    whole = words["and"].join([", ".join(others), last]) if others else last
+    if len(whole) <= _LONGEST_HEADING or not others:
+        return whole
+    return called[0] + words["and"] + words["more"].format(n=len(others))
 
-    Args:
-        ax: Where.
-        values: The rows of each item.
-        units: Their names.
-        captions: Writes the texts.
-    """
-    lang, words, item = captions.lang, _WORDS[captions.lang], values[0].item
-    heading, item_note = words["items"], list[str]()
-    if len(values) == 1:
-        called = figures.capitalized(figures.called(item, lang))
-        heading = words["by year"].format(item=called)
-        item_note = captions.replaced(heading)
-    names = [drawing.shortened(name, drawing.LONGEST_BROKEN) for name in units.values()]
-    unit_name = names[0] if len(names) == 1 else None
-    value_notes = _notes(values, lang)
-    if all(value.present.is_empty() for value in values):
-        captions.write_title(ax, heading, unit_name)
-        captions.write_nothing(ax, *item_note, *value_notes)
+
+def _of_groups(table: DrawnTable) -> _Chart:
+    """Return a line for each group of a summary, or panels of them."""
+    lang, rows = table.lang, table.rows
+    parts = rows.partition_by("group", maintain_order=True)
+    groups = [(part["group"][0] + _written_n(part, lang), part) for part in parts]
+    if rows["member"].n_unique() < 2 and len(groups) <= _MOST:
+        panels = [_Panel("", [_line(name, group) for name, group in groups])]
+    else:
+        largest = sorted(groups, key=lambda group: group[1]["n"].sum(), reverse=True)
+        largest_names = {name for name, _ in largest[:_MOST_PANELS]}
+        groups = [group for group in groups if group[0] in largest_names]
+        panels = [
+            _Panel(name, [_line(member["member"][0], member)
+                          for member in group.partition_by("member", maintain_order=True)])
+            for name, group in groups
+        ]  # fmt: skip
+    left_out = {"panels": rows["group"].n_unique() - len(groups)}
+    notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
+    members = rows.sort("member_rank", nulls_last=True).unique("member", maintain_order=True)
+    legend = members.select("colour", "member").rows()
+    return _Chart(panels, table.heading, table.units, notes, table.item, legend, "few")
+
+
+def _line(name: str, rows: pl.DataFrame) -> _Line:
+    points = rows.drop_nulls(["year", "value"]).sort("year")
+    return _Line(name, rows["colour"][0], points)
+
+
+def _written_n(rows: pl.DataFrame, lang: Lang) -> str:
+    """Write the least and the largest number of units with a value of the years of a group."""
+    numbers = rows.group_by("year").agg(pl.col("n").sum())["n"].to_list()
+    ends = sorted({min(numbers), max(numbers)})
+    return f"{_N}{'–'.join(number_format.whole(end, lang) for end in ends)})"
+
+
+def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
+    """Draw all lines, with the texts around them."""
+    words, lang = _WORDS[captions.lang], captions.lang
+    item_note = captions.replaced(chart.heading) if chart.replaced else []
+    lines = list(chart.lines)
+    if not lines:
+        captions.write_title(ax, chart.heading, chart.facts)
+        captions.write_nothing(ax, *item_note, *chart.notes)
         return
-    ends, marks = _draw_lines(ax, values, units, lang)
-    _finish(ax, item, lang)
-    notes = [words[mark] for mark in ("gap", "corrected", "previous", "short") if mark in marks]
-    notes = [*item_note, *notes, *_other_periods(values, units, lang), *value_notes]
+    in_panels = len(chart.panels) > 1
+    if in_panels:
+        marks, beside = _draw_panels(ax, chart, lang)
+    else:
+        marks = set().union(*(_draw_line(ax, line) for line in lines))
+        _finish(ax, chart.item, lang)
+        beside = _breadth_of_ticks(ax)
+    marks = {chart.gap if mark == "gap" else mark for mark in marks}
+    notes = [*item_note, *(words[mark] for mark in _MARKS if mark in marks), *chart.notes]
+    captions.write_title(ax, chart.heading, chart.facts, beside=beside, pad=10)
+    is_narrow = drawing.inches(ax)[0] < _NAMES_BELOW
+    pad = float(_TICKS) if in_panels else 4.0
+    legend = chart.legend if in_panels else [(line.colour, line.name) for line in lines]
+    if is_narrow and not in_panels:
+        # Their n has room in the notes alone.
+        with_n = [name for _, name in legend if _N in name]
+        notes += [", ".join(with_n) + "."] if with_n else []
+        legend = [(colour, name.rpartition(_N)[0] or name) for colour, name in legend]
+    if len(legend) > 1 and (in_panels or is_narrow):
+        pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
+        pad += _TICKS if in_panels else 0
+    captions.write_notes(ax, *notes, beside=beside, pad=pad)
+    if len(legend) > 1 and not in_panels and not is_narrow:
+        _write_names(ax, lines)
+
+
+def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
+    """Draw panels side by side, of the same scales; return marks, and the inches beside them."""
+    ax.set(xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    width, _ = drawing.inches(ax)
+    columns = min(_COLUMNS if width >= drawing.NARROW else 2, len(chart.panels))
+    rows = -(-len(chart.panels) // columns)
+    breadth, height = 1 / columns, 1 / rows
+    marks, axes = set[str](), list[Axes]()
+    for place, panel in enumerate(chart.panels):
+        row, column = divmod(place, columns)
+        bounds = (column * breadth, 1 - (row + 1) * height,
+                  breadth * (1 - _BETWEEN), height * (1 - _ABOVE))  # fmt: skip
+        inner = ax.inset_axes(bounds)
+        for line in panel.lines:
+            if line.points.height:
+                marks |= _draw_line(inner, line)
+        _, sign, n = panel.name.rpartition(_N)
+        end = len(sign + n) if sign else 0
+        name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE, end=end)
+        inner.set_title(drawing.literal(name), x=0, ha="left", fontsize=TEXT_SIZE, pad=3)
+        axes.append(inner)
+    years = [int(year) for line in chart.lines for year in line.points["year"]]
+    values = [float(value) for line in chart.lines for value in line.points["value"]]
+    first, last = min(years), max(years)
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.05 * (high - low or 1)
+    for place, inner in enumerate(axes):
+        _finish(inner, chart.item, lang)
+        inner.set_xlim(first - 0.5, last + 0.5)
+        inner.set_xticks(sorted({first, last}))
+        inner.set_ylim(low - room * (low < 0), high + room)
+        inner.yaxis.set_major_locator(drawing.ticks(4))
+        is_lowest = place + columns >= len(axes)
+        inner.tick_params(labelbottom=is_lowest, labelleft=place % columns == 0)
+    return marks, _breadth_of_ticks(axes[0])
+
+
+def _breadth_of_ticks(ax: Axes) -> float:
+    """Return the inches of the numbers beside axes."""
     ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
-    beside = max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
-    captions.write_title(ax, heading, unit_name, beside=beside)
-    captions.write_notes(ax, " ".join(notes), beside=beside)
-    if len(values) * len(units) > 1:
-        _write_names(ax, ends)
-
-
-def _draw_lines(
-    ax: Axes, values: Sequence[Figures], units: Mapping[int, str], lang: Lang
-) -> tuple[list[_End], set[str]]:
-    """Draw the lines; return their ends, and the marks that need a note."""
-    ends, marks = list[_End](), set[str]()
-    lines = [(unit, of_item) for unit in units for of_item in values]
-    for colour, (unit, of_item) in zip(drawing.CODE_COLOURS, lines, strict=False):
-        name = units[unit] if len(units) > 1 else figures.called(of_item.item, lang)
-        points = of_item.present.drop_nulls("year").filter(unit_id=unit).sort("year")
-        if not points.is_empty():
-            marks |= _draw_line(ax, points, colour)
-            year, number = points.select("year", "value").row(-1)
-            ends.append(_End(year, number, name, colour))
-    return ends, marks
+    return max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
 
 
 def _check_kinds(item_names: Sequence[str]) -> None:
@@ -184,14 +376,19 @@ def _other_periods(values: Sequence[Figures], units: Mapping[int, str], lang: La
     return [
         (f"{units[unit]}, " if len(units) > 1 else "") + note
         for unit in units
-        for note in other_periods(rows.filter(unit_id=unit), lang)
+        for note in other_periods(rows.filter(pl.col("unit_id").eq_missing(pl.lit(unit))), lang)
     ]
 
 
-def _draw_line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
+def _draw_line(ax: Axes, line: _Line) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
+    points, colour = line.points, line.colour
     rows = points.cast({"year": pl.Int64}).upsample("year", every="1i")
     ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour, linewidth=1.8)
+    seen = {"gap"} if points.height < rows.height else set[str]()
+    if "source_column" not in points.columns:  # of a summary
+        ax.plot(points["year"], points["value"], "o", color=colour, markersize=4)
+        return seen
     hollow = points.filter(pl.col("source_column") == "previous")
     full = points.filter(pl.col("source_column") != "previous")
     ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
@@ -209,17 +406,22 @@ def _draw_line(ax: Axes, points: pl.DataFrame, colour: str) -> set[str]:
             linewidth=0, alpha=0.6, zorder=0,
         )  # fmt: skip
     marks = {"corrected": ringed, "previous": hollow, "short": short}
-    seen = {name for name, marked in marks.items() if marked.height}
-    return seen | ({"gap"} if points.height < rows.height else set())
+    return seen | {name for name, marked in marks.items() if marked.height}
 
 
 def _finish(ax: Axes, item: str, lang: Lang) -> None:
     most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
-    ax.xaxis.set_major_locator(MaxNLocator(most, integer=True, min_n_ticks=1))
+    ax.xaxis.set_major_locator(drawing.ticks(most, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
-    if ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
+    # Hatches end between years.
+    has_years = ax.dataLim.width >= 1
+    first, last = (math.ceil(ax.dataLim.x0), math.floor(ax.dataLim.x1)) if has_years else (0, 0)
+    if sum(first <= year <= last for year in ax.get_xticks()) < 2 and last > first:
+        ax.set_xticks([first, last])
+    if 0 <= ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
         year = round((ax.dataLim.x0 + ax.dataLim.x1) / 2)
         ax.set_xlim(year - 0.5, year + 0.5)
+    ax.yaxis.set_major_locator(drawing.ticks(8))
     ax.yaxis.set_major_formatter(figures.Ticks(item, lang))
     ax.tick_params(labelsize=TEXT_SIZE)
     low, high = ax.get_ylim()
@@ -230,36 +432,31 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-class _End(NamedTuple):
-    """The last point of a line, its name and colour."""
-
-    x: float
-    y: float
-    name: str
-    colour: str
-
-
-def _write_names(ax: Axes, ends: Sequence[_End]) -> None:
+def _write_names(ax: Axes, lines: Sequence[_Line]) -> None:
     """Write the name of each line beside its end, joined to it by a thin line of its colour.
 
     Title, notes and the scale of the axes must not change afterwards.
     """
     low, high = ax.get_ylim()
-    height = max(texts.height_left(ax), _NAME_LINE * len(ends))
+    height = max(texts.height_left(ax), _NAME_LINE * len(lines))
     unit = 1 / height  # an inch, by the height of the axes
-    ordered = sorted(ends, key=lambda end: end.y)
+    ends = [(*line.points.select("year", "value").row(-1), line) for line in lines]
+    ends.sort(key=lambda end: end[1])
     for longest in (drawing.LONGEST_BROKEN, drawing.LONGEST):
-        texts_of_ends = [drawing.shortened(end.name, longest) for end in ordered]
-        names = [drawing.wrapped(text, _NAME_WIDTH, TEXT_SIZE) for text in texts_of_ends]
+        names = [
+            drawing.wrapped(drawing.shortened(line.name, longest), _NAME_WIDTH, TEXT_SIZE)
+            for *_, line in ends
+        ]
         if _NAME_LINE * sum(map(len, names)) <= height:
             break
-    heights = [_NAME_LINE * len(lines) * unit for lines in names]
-    best_middles = [(end.y - low) / (high - low) for end in ordered]
+    heights = [_NAME_LINE * len(name) * unit for name in names]
+    best_middles = [(y - low) / (high - low) for _, y, _ in ends]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
-    for end, lines, y in zip(ordered, names, _places_of_texts(best_middles, heights), strict=True):
-        joined = {"arrowstyle": "-", "color": end.colour, "linewidth": 1, "linestyle": ":"}
+    places = _places_of_texts(best_middles, heights)
+    for (x, y, line), name, place in zip(ends, names, places, strict=True):
+        joined = {"arrowstyle": "-", "color": line.colour, "linewidth": 1, "linestyle": ":"}
         ax.annotate(
-            drawing.literal("\n".join(lines)), (end.x, end.y), (1, y), textcoords=beside,
+            drawing.literal("\n".join(name)), (x, y), (1, place), textcoords=beside,
             va="center", fontsize=TEXT_SIZE, color=drawing.ink(ax), annotation_clip=False,
             arrowprops={**joined, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)},
         )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle, StepPatch
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang
@@ -83,7 +83,7 @@ def plot_last_changes(
             or with ``stav`` another.
         every: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
             ``"quarter"`` or ``"year"``.
-        title: Replaces the heading; the number of units and the source below it stay.
+        title: Replaces the heading; the number of units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, labels and numbers, ``"sk"`` or ``"en"``; None is the register's.
         ax: Axes to draw on; their figure needs ``layout="constrained"`` to make room for the
@@ -103,7 +103,7 @@ def plot_last_changes(
         ...     ax = fk.plot_last_changes(fk.units.get(fk.units.ids(limit=50)), lang="en")
         >>> print(ax.get_title())
         Accounting units by month of last change and region
-        50 units, sample (invented) data
+        50 units
     """
     captions = texts.captions(register, lang, title, note)
     lang = captions.lang
@@ -133,11 +133,12 @@ def plot_last_changes(
             end_text = _unfinished(bounds, today, lang)
             period = words[f"axis {every}"]
             unfinished = words["part"].format(period=period, to=end_text) if end_text else ""
-            reading = [words["axis"].format(period=period), words["not"], unfinished]
+            notes = [words["not"], unfinished, words["moves"], older, without_day]
             # Before the series, which have the room that the notes leave.
             captions.write_notes(
-                ax, *reading, older, without_day, beside=_BESIDE_AXES, pad=4, most=_BROAD
-            )
+                ax, *notes, key=words["axis"].format(period=period), beside=_BESIDE_AXES,
+                most=_BROAD, lines=2,
+            )  # fmt: skip
             series_of = partial(
                 _series_of, shown, bounds.head(-1), codes, lang,
                 short=drawing.inches(ax)[0] < drawing.NARROW,
@@ -223,7 +224,7 @@ def _draw_stack(
 
 
 def _write_stack_axes(ax: Axes, bounds: pl.Series, every: Every, lang: Lang, width: float) -> None:
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=6, min_n_ticks=1))
+    ax.yaxis.set_major_locator(drawing.ticks(6, integer=True))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: number_format.whole(round(y), lang)))
     edges = _numbers(bounds)
     names = bounds.head(-1).dt.to_string(_FORMATS[every]).to_list()

@@ -13,13 +13,14 @@ from matplotlib.patches import Rectangle
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts, tiles
-from finstat_kit.charts.parts.tiles import TileText
+from finstat_kit.charts.parts.tiles import Choice, TileText
 from finstat_kit.charts.values import classes as scales, drawn_table
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text.catalogue import Words
 
 _MOST_NAMED: Final = 4  # codes without a tile
+_FEW: Final = 20  # districts with a value, below which regions show more
 _WORDS: Final = Words("plot_map")
 
 
@@ -83,7 +84,7 @@ def plot_map(
             lists every class. The colours depend on the bounds alone: with a negative one, and for
             differences, the scale is centred on zero.
         title: Replaces the heading, with which the notes of figures then begin; the number of
-            units and the source below it stay.
+            units below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
@@ -107,8 +108,7 @@ def plot_map(
         >>> with fk.using(fk.sample()):
         ...     ax = fk.plot_map(rates, value="per_1000", lang="en")
         >>> print(ax.get_title())
-        per_1000 by region
-        sample (invented) data
+        per 1000 by region
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
@@ -130,7 +130,7 @@ def plot_map(
     else:
         scale = scales.by_breaks(list(values.values()), grid.classes, table.write)
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
-    entries = scale.entries
+    entries = scale.entries if tops is not None else _with_places(scale, values, lang)
     if empty_tiles := grid.tiles.keys() - values.keys():
         entries = [*entries, (drawing.NO_VALUE_COLOUR, table.why_without(empty_tiles))]
     written = dict.fromkeys(grid.tiles, table.without[0]) | {
@@ -143,10 +143,30 @@ def plot_map(
         _draw_borders(ax, grid)
         pad = texts.legend_below(ax, entries, table.measure + breaks)
         off = "; ".join(table.listed(others, _MOST_NAMED))
-        notes = [f"{_WORDS[lang]['off']}{off}." if off else "", *table.notes]
+        few = _WORDS[lang]["few"].format(n=len(values)) if by == "okres" else ""
+        notes = [few if 0 < len(values) < _FEW else ""]
+        notes += [f"{_WORDS[lang]['off']}{off}." if off else "", *table.notes]
         notes = [*(captions.replaced(table.heading) if table.of_figures else []), *notes]
-        captions.write_notes(ax, " ".join(filter(None, notes)), pad=pad)
+        captions.write_notes(ax, *notes, pad=pad)
     return ax
+
+
+def _with_places(
+    scale: scales.Scale, values: Mapping[str, float], lang: Lang
+) -> list[tuple[str, str]]:
+    """Return the entries of a legend, that of one place among classes of several with its name."""
+    places: dict[str, list[str]] = {}
+    for code, value in values.items():
+        places.setdefault(scale.colour_of(value), []).append(code)
+    names = {
+        colour: tiles.NAMES[lang][codes[0]].replace("-\n", "").replace("\n", " ")
+        for colour, codes in places.items()
+        if len(codes) == 1 < max(map(len, places.values()))
+    }
+    return [
+        (colour, f"{text} ({names[colour]})" if colour in names else text)
+        for colour, text in scale.entries
+    ]
 
 
 def _draw_tiles(
@@ -157,25 +177,35 @@ def _draw_tiles(
     written: Mapping[str, str],
     lang: Lang,
 ) -> None:
-    names = {code: tiles.NAMES[lang][code] for code in grid.tiles}
-    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     # One size for all names and one for all numbers, set by the longest.
-    of_tiles = []
-    for y, texts_of in zip(lines, (names, written), strict=True):
-        parts = set("\n".join(texts_of.values()).split("\n"))
-        of_tiles.append((y, texts_of, max(drawing.breadth(part, 72) for part in parts)))
+    names, short, numbers = (
+        {code: Choice(text_of[code], *_extent(text_of, grid)) for code in grid.tiles}
+        for text_of in (tiles.NAMES[lang], tiles.SHORT_NAMES[lang], written)
+    )
+    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     for code, tile in grid.tiles.items():
         colour = scale.colour_of(values[code]) if code in values else drawing.NO_VALUE_COLOUR
-        edge = ax.get_facecolor()
+        edge, ink = ax.get_facecolor(), drawing.ink_on(colour)
         ax.add_patch(Rectangle(tile, 1, 1, facecolor=colour, edgecolor=edge, linewidth=1.5))
-        for y, texts_of, width in of_tiles:
-            xy, ink = (tile.column + 0.5, tile.row + y), drawing.ink_on(colour)
-            ax.add_artist(TileText(ax, xy, texts_of[code], grid.text, width, ink))
+        number, middle = numbers[code], tile.column + 0.5
+        choices = [choice._replace(lines=choice.lines + number.lines)
+                   for choice in (names[code], short[code])]  # fmt: skip
+        ax.add_artist(TileText(ax, (middle, tile.row + lines[0]), choices, grid.text, ink))
+        least = [number._replace(lines=choices[-1].lines)]
+        xy = middle, tile.row + lines[1]
+        ax.add_artist(TileText(ax, xy, least, grid.text, ink, optional=True))
     # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
     ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
     ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
+
+
+def _extent(text_of: Mapping[str, str], grid: _Grid) -> tuple[float, int]:
+    """Return the width of the longest line, by the height of a letter, and the most lines."""
+    texts_of = [text_of[code].split("\n") for code in grid.tiles]
+    lines = {line for parts in texts_of for line in parts}
+    return max(drawing.breadth(line, 72) for line in lines), max(map(len, texts_of))
 
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import AsinhLocator, FuncFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import AsinhLocator, FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
 from finstat_kit import arguments
@@ -35,6 +35,7 @@ _WIDE_BOXES: Final = 100  # from here on, highest by lowest, values are drawn on
 _WORDS: Final = Words("plot_spread")
 _MOST_BINS: Final = 40
 _SKEWED: Final = 100  # from here on, the largest by a quarter of the values, the scale is a log one
+_MOST_TICKS: Final = 8  # numbers on a linear scale
 _HISTOGRAM_ENDS: Final = (0.005, 0.995)  # a linear scale shows the values between these shares
 _HISTOGRAM_WORDS: Final = Words("histogram")
 
@@ -62,24 +63,25 @@ def plot_spread(
     number of rows left out, of values not drawn, of rows without a value by reason, and of forms
     that are not comparable. Amounts that differ by a factor of more than a hundred, with quartiles
     above zero, are on a logarithmic scale. Among more than 30 codes, those with the most values are
-    drawn. Of a summary the boxes are its quartiles, and the whiskers its 10th and 90th percentile.
+    drawn. The whiskers end at the 10th and the 90th percentile. Two groups are drawn side by side,
+    a colour per code of the second, as a summary by them is.
 
     Args:
         frame: Financials, ratios, a summary as `summary` returns it, or any frame with the columns
             *value* and *by*; a ratio is computed if it is not a column. Each year of a unit is a
             value.
         value: Column of numbers, such as ``"equity_ratio"``.
-        by: A code field or derived group, as in `count_by`. None draws the distribution of all
-            values: a histogram with the median, negative values in orange, on a logarithmic scale
-            where they span decades.
-        mark: ``unit_id`` of a unit whose value, of its latest year, is marked; a note below gives
-            its name, or why it is not marked.
+        by: A code field or derived group, as in `count_by`, or two in a list, of figures of one
+            year. None draws the distribution of all values: a histogram with the median, negative
+            values in orange, on a logarithmic scale where they span decades.
+        mark: ``unit_id`` of a unit whose value, of its latest year, is marked; the legend
+            below boxes, or a note, gives its name, or why it is not marked.
         limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
             are drawn at them; the medians are of all values. The title gives the limits.
         max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
             are left out, and counted below.
-        title: Replaces the heading, with which the notes then begin; the number of units and the
-            source below it stay.
+        title: Replaces the heading, with which the notes then begin; the number of units
+            below it stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and labels, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -87,7 +89,8 @@ def plot_spread(
         register: The source: a `Register`, or what `use` takes; None is the current one.
 
     Returns:
-        The Axes, to adjust or to save (``.figure.savefig``).
+        The Axes, to adjust or to save (``.figure.savefig``); ``.notes`` has all notes, of which
+        the line below the chart has those that fit.
 
     Raises:
         UsageError: An argument is wrong, a column is missing, or the frame has individual and
@@ -100,7 +103,7 @@ def plot_spread(
         ...     ax = fk.plot_spread(money, "equity_ratio", lang="en")
         >>> print(ax.get_title())
         Equity ratio by region, 2016
-        55 units, sample (invented) data
+        55 units
     """
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
@@ -120,25 +123,26 @@ def _draw_chart_of_boxes(table: DrawnTable, captions: Captions, ax: Axes | None)
     with_median = table.rows.drop_nulls("value")
     is_shown = pl.col("n").rank("ordinal", descending=True) <= _MOST_BOXES
     is_shown |= pl.col("marked").is_not_null()
-    order = -pl.col("value") if table.order is None else table.order
-    boxes = with_median.filter(is_shown).sort(order, "code")
+    boxes = drawn_table.in_order(with_median.filter(is_shown), table.order)
     log = _needs_log(boxes)
     left_out = {"few": table.rows.filter(pl.col("value").is_null()),
                 "more": with_median.filter(~is_shown)}  # fmt: skip
-    beyond, lost = (int(boxes[name].sum()) for name in ("beyond", "lost"))
-    numbers = {"beyond": beyond, "log": int(log), "lost": lost if log else 0}
+    numbers = {"log": int(log), "lost": int(boxes["lost"].sum()) if log else 0}
     notes = [*captions.replaced(table.heading), *([table.measure] if boxes.height else []), *(
         _WORDS[lang][key].format(n=number_format.whole(rows.height, lang),
                                  values=number_format.whole(int(rows["n"].sum()), lang))
         for key, rows in left_out.items() if rows.height
     )]  # fmt: skip
     notes += [*figures.numbered(_WORDS[lang], numbers, lang), *table.notes]
+    why_not, marked = None, ""
     if table.marked is not None:
-        notes.append(_mark_note(table, _why_unmarked(table.marked, boxes, log=log)))
+        why_not = _why_unmarked(table.marked, boxes, log=log)
+        notes += [_mark_note(table, why_not)] if why_not else []
+        marked = "" if why_not else _marked_name(table, table.marked)
     is_new = ax is None
     with drawing.axes(ax, 8, 1.7 + _BOX_HEIGHT * rows.placed(table, boxes).height) as ax:
         placed, beside = rows.laid_out(
-            ax, table, boxes, captions, [" ".join(notes)], ticks=True, grows=is_new
+            ax, table, boxes, captions, notes, marked=marked, ticks=True, grows=is_new
         )
         if boxes.is_empty():
             captions.write_nothing(ax, *notes)
@@ -165,19 +169,24 @@ def _draw_histogram(table: DrawnTable, captions: Captions, ax: Axes | None) -> A
             captions.write_nothing(ax, *heading, *notes)
             return ax
         notes = [*heading, *_draw_bins(ax, table, mark), *notes]
-        captions.write_notes(ax, " ".join(notes), beside=0.6)
+        captions.write_notes(ax, *notes, beside=0.6)
     return ax
 
 
 def _mark_note(table: DrawnTable, why_not: str | None) -> str:
-    """Return which unit is marked, with its value and year among several; or why it is not."""
+    """Return which unit is marked, or why it is not."""
     assert table.marked is not None
-    marked = table.marked
-    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
-    if why_not is None:
-        year = f"{marked['year']}: " if table.dated else ""
-        name += f" ({year}{table.write(marked['value'], 0)})"
+    name = _marked_name(table, table.marked, with_value=why_not is None)
     return _WORDS[table.lang][why_not or "marked"].format(name=name).removesuffix(".") + "."
+
+
+def _marked_name(table: DrawnTable, marked: dict[str, Any], *, with_value: bool = True) -> str:
+    """Return the name of a unit, with its value, and its year among several."""
+    name = drawing.shortened(str(marked.get("name") or marked["unit_id"]), drawing.LONGEST_BROKEN)
+    if not with_value:
+        return name
+    year = f"{marked['year']}: " if table.dated else ""
+    return f"{name} ({year}{table.write(marked['value'], 0)})"
 
 
 def _why_unmarked(marked: dict[str, Any], shown: pl.DataFrame, *, log: bool) -> str | None:
@@ -220,12 +229,11 @@ def _draw_boxes(
         if box["marked"] is not None:
             ax.plot(box["marked"], row, "D", color=drawing.BLUE, markersize=8, zorder=4,
                     markeredgecolor=ax.get_facecolor())  # fmt: skip
-        ax.plot([box["value"]] * 2, [row - half, row + half], color="black", lw=2, zorder=3)
+        line = drawing.ink_on(face)
+        ax.plot([box["value"]] * 2, [row - half, row + half], color=line, lw=2, zorder=3)
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
-    else:
-        ax.xaxis.set_major_locator(MaxNLocator(6))
     ax.tick_params(axis="x", labelsize=TEXT_SIZE)
     size = placed.size(texts.height_left(ax))
     names = [drawing.literal(name) for name in placed.names]
@@ -262,7 +270,6 @@ def _draw_bins(ax: Axes, table: DrawnTable, mark: float | None) -> list[str]:
         # The mark is never cut off.
         ends = [*np.quantile(numbers, _HISTOGRAM_ENDS), *numbers_and_mark[numbers.size :]]
         edges = _aligned(numbers, float(min(ends)), float(max(ends)))
-        ax.xaxis.set_major_locator(MaxNLocator(6))
     counts, _ = np.histogram(numbers, edges)
     ink = drawing.ink(ax)
     colour = [drawing.ORANGE if right <= 0 else drawing.PALE for right in edges[1:]]
@@ -274,7 +281,7 @@ def _draw_bins(ax: Axes, table: DrawnTable, mark: float | None) -> list[str]:
         _draw_value(ax, mark, table.write(mark, 0), drawing.BLUE, "--", above=TEXT_SIZE + 3)
     ax.set_xlim(edges[0], edges[-1])
     _write_with_room(ax, table.item, table.lang)
-    ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    ax.yaxis.set_major_locator(drawing.ticks(5, integer=True))
     ax.tick_params(labelsize=TEXT_SIZE)
     ax.set_ylabel(words["years" if figures.counted(rows) == "unit-years" else "rows"],
                   fontsize=TEXT_SIZE)  # fmt: skip
@@ -309,19 +316,31 @@ def _draw_value(
 
 
 def _write_with_room(ax: Axes, item: str, lang: Lang, width: float = 1.0) -> None:
-    """Write the numbers on the axis that have room beside each other in a part of its width."""
+    """Write numbers on the axis that have room beside each other in a part of its width.
+
+    Of a linear scale so many that all have; of another those that have.
+    """
     low, high = ax.get_xlim()
-    places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
-    ticks = sorted(float(x) for x in places if low <= x <= high)
-    more = figures.more_decimals(item, ticks, lang)
-    fitting_ticks: list[float] = []
-    end = -math.inf  # inches, of the last number that is written
-    for x in ticks:
-        middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
-        half = drawing.breadth(figures.tick(item, x, lang, more), TEXT_SIZE) / 2
-        if middle - half > end + 0.1:
-            fitting_ticks.append(x)
-            end = middle + half
+    several: list[float] = []
+    for most in range(_MOST_TICKS, 0, -1):
+        if ax.get_xscale() == "linear":
+            ax.xaxis.set_major_locator(drawing.ticks(most))
+        places = [ax.dataLim.x0] if ax.dataLim.width == 0 else ax.get_xticks()
+        ticks = sorted(float(x) for x in places if low <= x <= high)
+        more = figures.more_decimals(item, ticks, lang)
+        fitting_ticks: list[float] = []
+        end = -math.inf  # inches, of the last number that is written
+        for x in ticks:
+            middle = float(ax.transData.transform((x, 0))[0]) / ax.figure.dpi * width
+            half = drawing.breadth(figures.tick(item, x, lang, more), TEXT_SIZE) / 2
+            if middle - half > end + 0.1:
+                fitting_ticks.append(x)
+                end = middle + half
+        if fitting_ticks == ticks or ax.get_xscale() != "linear":
+            break
+        several = ticks
+    if len(fitting_ticks) == 1 < len(several):  # one number is no scale
+        fitting_ticks = [several[0], several[-1]]
     ax.set_xticks(fitting_ticks)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: figures.tick(item, x, lang, more)))
     ax.minorticks_off()

@@ -84,6 +84,8 @@ def laid_out(
     captions: Captions,
     notes: Sequence[str],
     *,
+    key: str = "",
+    marked: str = "",
     ticks: bool,
     grows: bool,
 ) -> tuple[Rows, float]:
@@ -96,7 +98,9 @@ def laid_out(
         table: What is drawn.
         drawn: The rows of it that are.
         captions: Writes the texts.
-        notes: Each begins a line.
+        notes: Most important first.
+        key: What the numbers are.
+        marked: The name of a unit that has a diamond, for the legend.
         ticks: Whether the axes have numbers below.
         grows: Whether the figure may become taller.
     """
@@ -104,11 +108,16 @@ def laid_out(
 
     def write(beside: float) -> None:
         captions.write_title(ax, table.heading, table.units, beside=beside)
-        pad = 4.0
+        pad, legend = 4.0, list[tuple[str, str]]()
         if table.groups is not None and drawn.height:
             legend = table.groups.drawn(drawn["code"])
-            pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS if ticks else 0)
-        captions.write_notes(ax, *notes, beside=beside, pad=pad)
+        if marked:
+            legend.append((drawing.BLUE, marked))
+        if legend:
+            pad = texts.legend_below(
+                ax, legend, beside=beside, ticks=_TICKS if ticks else 0, marked=bool(marked)
+            )
+        captions.write_notes(ax, *notes, key=key, beside=beside, pad=pad)
 
     if (broken := placed(table, drawn, _LINES, short=short).broken(ax)) is not None:
         rows, longest = broken

@@ -35,6 +35,7 @@ from tests.support.pictures import (
     bars,
     check_legible,
     drawn,
+    notes,
     own,
     texts,
     written,
@@ -65,7 +66,7 @@ def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
     assert list(found.values())[: labelled.height] == labelled["count"].to_list()
     for name, count in labelled.select("label", "count").iter_rows():
         if name not in ("Zahraničie", "Extra-regio"):
-            assert found[name] == count
+            assert found[name.replace("Reg.of", "Region of")] == count
     words = drawing.WORDS[lang]
     by_kind = dict(counts.group_by("kind").agg(pl.col("count").sum()).iter_rows())
     unknown = counts.filter(pl.col("kind") == "unknown code").height
@@ -191,6 +192,39 @@ def test_labels_that_repeat_carry_their_code() -> None:
 
     assert list(all_three) == ["Lúčka (SK0418524816)", "Bratislava", "Lúčka (SK0414543314)"]
     assert next(iter(first)) == "Lúčka (SK0418524816)"
+
+
+@pytest.mark.parametrize(
+    ("by", "cut", "lang"),
+    [
+        ("kraj", ["Reg.of Banská Bystrica", "Extra-regio"], "en"),
+        ("skNace", ["Retail,with food predomi", "Non-specialised wh.trade"], "en"),
+        ("skNace", ["Maloobchod nešpecializ.", "Čin.športových klubov"], "sk"),
+        ("velkostOrganizacie", ["1 employees", "5-9 employees"], "en"),
+    ],
+)
+def test_words_that_the_register_cuts_are_whole(by: By, cut: list[str], lang: Lang) -> None:
+    """In charts; a frame keeps the register's labels."""
+    labels = fk.count_by(all_units(), by, lang=lang)["label"].to_list()
+
+    found = list(bars(fk.plot_counts(all_units(), by, lang=lang, ax=axes(8, 12))))
+
+    assert set(cut) <= set(labels)
+    assert not [name for name in found for label in cut if label in name]
+    assert not [name for name in found if name.endswith((".", "predomi"))]
+
+
+def test_places_abroad_are_last() -> None:
+    """However many units are there: in bars, and in the order of medians."""
+    counts = fk.count_by(all_units().filter(pl.col("kraj").is_in(["SKZZ", "SK010"])), lang="en")
+    counts = counts.with_columns(count=pl.when(code="SKZZ").then(9999).otherwise("count"))
+    money = {"kraj": ["SK010", "SKZZ"] * 5, "unit_id": range(10), "sales": [1.0, 9.0] * 5}
+
+    found = list(bars(fk.plot_counts(counts, lang="en", ax=axes())))
+    boxes = fk.plot_spread(pl.DataFrame(money), "sales", lang="en", ax=axes(), register=SAMPLE)
+
+    assert found == ["Region of Bratislava", "Abroad"]
+    assert [label.get_text() for label in boxes.get_yticklabels()] == found
 
 
 def test_counts_keep_their_labels() -> None:
@@ -324,9 +358,10 @@ def test_every_chart_names_the_sample(name: str) -> None:
     sk, en = (EVERY[name](register=SAMPLE, lang=lang, ax=axes(9, 6)) for lang in LANGS)
     other = EVERY[name](register=real, lang="en", ax=axes(9, 6))
 
-    assert "ukážkové (vymyslené) údaje" in " ".join(sk.get_title().split())
-    assert "sample (invented) data" in " ".join(en.get_title().split())
-    assert "sample" not in other.get_title()
+    assert sk.get_xlabel().endswith("Zdroj: ukážkové (vymyslené) údaje")
+    assert en.get_xlabel().endswith("Source: sample (invented) data")
+    assert other.get_xlabel().endswith("Source: http://127.0.0.1:9")
+    assert not [ax for ax in (sk, en, other) if "sample" in ax.get_title()]
 
 
 @pytest.mark.parametrize("by", [*wire.BY_FIELD, *GROUPS])
@@ -342,19 +377,21 @@ def test_every_field_has_its_words(by: Grouping) -> None:
 
 
 @pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
-def test_titles_name_the_sample(plot: Any) -> None:
+def test_the_foot_names_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
-    sk, en = (plot(all_units(), lang=lang, ax=axes()).get_title() for lang in LANGS)
+    sk, en = (written(plot(all_units(), lang=lang, ax=axes())) for lang in LANGS)
 
     register = fk.Register("http://127.0.0.1:9")
     register._session.fetched.codelists["regions"] = fk.regions()
     with fk.using(register):
-        real = plot(all_units(), lang="en", ax=axes()).get_title()
+        real = written(plot(all_units(), lang="en", ax=axes()))
 
     assert "Účtovné jednotky podľa" in sk
     assert "kraja" in sk
-    assert "4\u00a0000 jednotiek, ukážkové (vymyslené) údaje" in sk
-    assert "4,000 units, sample (invented) data" in en
+    assert "4\u00a0000 jednotiek" in sk
+    assert "Zdroj: ukážkové (vymyslené) údaje" in sk
+    assert "4,000 units" in en
+    assert "Source: sample (invented) data" in en
     assert "4,000 units" in real
     assert "sample" not in real
 
@@ -366,23 +403,23 @@ def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
     for chosen in (None, other):
         fk.use(chosen)
         ax = plot(all_units(), ax=axes(), lang="en", register=SAMPLE)
-        assert ax.get_title().endswith("4,000 units, sample (invented) data")
+        assert ax.get_xlabel().endswith("Source: sample (invented) data")
     counts = SAMPLE.count_by(all_units(), "kraj")
     if plot is not fk.plot_last_changes:
         other.regions()
         ax = plot(counts, ax=axes())
-        assert ax.get_title().endswith("4\u00a0000 jednotiek, watched:, vymyslené údaje")
+        assert ax.get_xlabel().endswith("Zdroj: watched:, vymyslené údaje")
         fk.use(None)
-        assert plot(counts, ax=axes()).get_title().endswith("4\u00a0000 jednotiek")
+        assert "Zdroj: " not in plot(counts, ax=axes()).get_xlabel()
 
 
 def test_a_served_sample_is_invented_too() -> None:
     """A register behind a URL is named by it, and as invented once its replies say so."""
     with SAMPLE.serve() as url, fk.Register(url, lang="en") as reg:
         units = reg.units.get(all_units()["id"].head(10))
-        title = fk.plot_counts(units, register=reg, ax=axes()).get_title()
+        foot = fk.plot_counts(units, register=reg, ax=axes()).get_xlabel()
 
-    assert title.endswith(f"10 units, {url}, invented data")
+    assert foot.endswith(f"Source: {url}, invented data")
     assert repr(reg).startswith(f"<Register {url}, invented data, ")
     assert "invented" not in repr(fk.Register(url))
 
@@ -423,7 +460,7 @@ def test_last_changes_are_counted_by_period_and_code() -> None:
         None,
     ]
     ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
-    assert "Without a date of change (not shown): 1." in ax.get_xlabel()
+    assert "Without a date of change (not shown): 1." in notes(ax)
     assert fk.count_by(frame.head(0), last_change="month").schema == LAST_CHANGES
 
 
@@ -625,9 +662,10 @@ def test_every_chart_takes_a_title_and_a_note(lang: Lang) -> None:
 
     for ax in charts:
         check_legible(ax)
-        assert ax.get_title().startswith("Vlastný nadpis \\$\n")
-        assert of_sample in ax.get_title()
-        assert ax.get_xlabel().split("\n")[-1] == "Vlastný výpočet."
+        assert ax.get_title().split("\n")[0] == "Vlastný nadpis \\$"
+        last, source = ax.get_xlabel().split("\n")[-2:]
+        assert last == "Vlastný výpočet."
+        assert of_sample in source
     for name in ("title", "note"):
         with pytest.raises(fk.UsageError, match=f"{name}=5 is not a text"):
             fk.plot_counts(all_units(), **{name: 5})  # type: ignore[arg-type]

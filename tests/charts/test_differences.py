@@ -14,7 +14,16 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.charts.values.drawn_table import drawn_rows
 from tests.support.examples import slow
-from tests.support.pictures import axes, bars, check_legible, drawn, own, tile_numbers, written
+from tests.support.pictures import (
+    axes,
+    bars,
+    check_legible,
+    drawn,
+    notes,
+    own,
+    tile_numbers,
+    written,
+)
 from tests.support.units import all_units
 
 LANGS: list[Lang] = ["sk", "en"]
@@ -48,7 +57,7 @@ def test_bars_are_the_differences(lazy: bool) -> None:
     low, high = ax.get_xlim()
     assert low < min(found.values()) < 0 < max(found.values()) < high
     assert ax.get_title().split("\n")[0] == "Difference in the number of accounting units by region"
-    assert f"{part_a().height:,} → {part_b().height:,} units, sample" in ax.get_title()
+    assert f"{part_a().height:,} → {part_b().height:,} units" in ax.get_title()
 
 
 @pytest.mark.parametrize(("lang", "top"), [("sk", 1), *slow(("en", None), ("sk", 4), ("en", 20))])
@@ -135,7 +144,7 @@ def test_a_share_of_a_comparison_is_a_value_like_any_other() -> None:
     """Only what is asked for as count or difference is the difference."""
     ax = fk.plot_map(fk.compare(part_a(), part_b()), value="share_b", lang="en", ax=axes())
 
-    assert ax.get_title().startswith("share_b by region\nsample")
+    assert ax.get_title().startswith("share b by region")
 
 
 def test_a_map_of_own_values_speaks_of_them() -> None:
@@ -149,9 +158,9 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     legend = ax.get_legend()
     assert legend is not None
     check_legible(ax)
-    assert ax.get_title() == "Nonprofits\nsample (invented) data"
+    assert ax.get_title() == "Nonprofits"
     assert legend.get_title().get_text() == "per 1,000 inhabitants"
-    assert ax.get_xlabel() == "Not on the map: Extra-regio: 3.50; no code: 4.50."
+    assert notes(ax) == "Not on the map: Abroad: 3.50; no code: 4.50."
     assert "units" not in written(ax)
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
     fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())
@@ -172,7 +181,7 @@ def test_a_title_of_counts_keeps_their_number() -> None:
     """A heading of one's own does not hide how many units there are, nor whose."""
     ax = fk.plot_map(part_a(), title="Mine", lang="en", ax=axes())
 
-    assert ax.get_title() == f"Mine\n{part_a().height:,} units, sample (invented) data"
+    assert ax.get_title() == f"Mine\n{part_a().height:,} units"
 
 
 def test_maps_side_by_side_have_equal_classes() -> None:

@@ -105,8 +105,8 @@ def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
 @pytest.mark.parametrize(
     ("lang", "title"),
     [
-        ("sk", "odhad z 900 z 2 620 000 jednotiek, ukážkové (vymyslené) údaje"),
-        ("en", "estimate from 900 of 2,620,000 units, sample (invented) data"),
+        ("sk", "odhad z 900 z 2 620 000 jednotiek"),
+        ("en", "estimate from 900 of 2,620,000 units"),
     ],
 )
 def test_the_title_says_how_much_was_drawn(lang: Lang, title: str) -> None:
@@ -182,7 +182,8 @@ def test_all_units_are_no_estimate() -> None:
 
     for plot in (fk.plot_counts, fk.plot_map):
         ax, known = (plot(frame, lang="en", ax=axes()) for frame in (table, units))
-        assert written(ax) == re.sub(r"unknown codes \([0-9]+\)", "unknown codes", written(known))
+        told = re.sub(r"unknown codes \([0-9]+\)", "unknown codes", written(known))
+        assert written(ax).split() == told.split()
 
 
 def test_kinds_of_estimates_are_named() -> None:
@@ -221,7 +222,7 @@ def test_a_share_of_an_estimate_is_a_value_like_any_other() -> None:
     """Only counts have intervals in the tiles."""
     ax = fk.plot_map(estimate("kraj", "en"), value="share", lang="en", ax=axes(8, 3.9))
 
-    assert ax.get_title().startswith("share by region\nsample")
+    assert ax.get_title().startswith("share by region")
     assert not any("\n" in text for text in tile_numbers(ax))
 
 

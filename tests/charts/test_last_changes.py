@@ -16,7 +16,7 @@ from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.frames.counts.count_by import PERIODS
 from tests.support.examples import slow
-from tests.support.pictures import axes, check_legible
+from tests.support.pictures import axes, check_legible, notes
 from tests.support.units import all_units
 
 LANGS: list[Lang] = ["sk", "en"]
@@ -69,7 +69,7 @@ def test_last_changes_are_the_counts(every: Any) -> None:
         changes.filter(period=last)["count"].sum()
     )
     assert len(next(iter(sizes.values()))) >= changes["period"].n_unique()
-    assert "Nie je to vývoj počtu zmien." in ax.get_xlabel()
+    assert "Nie je to vývoj počtu zmien: " in ax.get_xlabel()
 
 
 @pytest.mark.parametrize("every", ["month", *slow(*(p for p in PERIODS if p != "month"))])
@@ -116,11 +116,11 @@ def test_nearly_empty_years_before_others_are_cut(lang: Lang) -> None:
     by_year = fk.plot_last_changes(frame, every="year", lang=lang, ax=axes(9, 4.8))
 
     told = {"sk": "pred rokom 2022 (nezobrazené): 3.", "en": "before 2022 (not shown): 3."}[lang]
-    assert told in months.get_xlabel()
+    assert told in notes(months)
     (drawn,) = {len(numbers) for numbers in drawn_heights(months).values()}
     assert drawn == 4 * 12 + 4
     assert sum(map(sum, drawn_heights(months).values())) == 325
-    assert "2022" not in by_year.get_xlabel()
+    assert "2022" not in notes(by_year)
     assert sum(map(sum, drawn_heights(by_year).values())) == 328
     check_legible(months)
 
@@ -143,7 +143,7 @@ def test_a_colour_belongs_to_its_code() -> None:
     districts = stacked(fk.plot_last_changes(all_units(), "okres", every="year", ax=axes(9, 4.8)))
     colours = [to_hex(outline.get_facecolor()) for outline in districts.values()]
     assert colours[:5] == list(drawing.CODE_COLOURS[:5])
-    assert len(set(drawing.CODE_COLOURS)) == regions.height == len(drawing.CODE_COLOURS)
+    assert len(set(drawing.CODE_COLOURS)) == len(drawing.CODE_COLOURS) >= regions.height
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_days_that_cannot_be_right_are_counted_below(every: Any) -> None:
 
     ax = fk.plot_last_changes(units, every=every, lang="en", ax=axes())
 
-    below = ax.get_xlabel().replace("\n", " ")
+    below = notes(ax)
     assert "Without a date of change (not shown): 1." in below
     assert "With a date outside the years 1990 to 2100 (not shown): 2." in below
     assert "53 units" in ax.get_title()

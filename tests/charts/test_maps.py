@@ -18,6 +18,7 @@ from tests.support.examples import slow
 from tests.support.pictures import (
     axes,
     check_legible,
+    notes,
     texts,
     tile_numbers,
 )
@@ -130,12 +131,12 @@ def test_tiles_are_the_counts(by: Any) -> None:
     ax = fk.plot_map(all_units(), by, lang="en", ax=axes())
 
     assert tile_numbers(ax) == [f"{count_of.get(code, 0):,}" for code in grid]
-    below = ax.get_xlabel().replace("\n", " ")
+    below = notes(ax)
     told = [int(part.split(": ")[1].replace(",", "")) for part in below[16:-1].split("; ")]
     assert below.startswith("Not on the map: ")
     assert sum(told) + sum(count_of.get(code, 0) for code in grid) == all_units().height
     assert f"deleted or non-public: {all_units()['stav'].count()}" in below
-    assert by == "okres" or "Extra-regio (SKZZ): " in below
+    assert by == "okres" or "Abroad (SKZZ): " in below
 
 
 def test_legend_gives_the_bounds() -> None:
@@ -147,13 +148,19 @@ def test_legend_gives_the_bounds() -> None:
     legend = ax.get_legend()
     assert legend is not None
     entries = [text.get_text() for text in legend.get_texts()]
-    assert entries == ["1,00 – 2,00", "3,50 – 4,00", "5,00", "6,25 – 7,00", "bez hodnoty"]
+    assert entries == [
+        "1,00 – 2,00",
+        "3,50 – 4,00",
+        "5,00 (Trnavský)",
+        "6,25 – 7,00",
+        "bez hodnoty",
+    ]
     colours = [to_hex(handle.get_facecolor()) for handle in legend.get_patches()]
     tile_colours = Counter(to_hex(patch.get_facecolor()) for patch in ax.patches)
     assert [tile_colours[colour] for colour in colours] == [2, 2, 1, 2, 1]
     assert legend.get_title().get_text() == "rate, triedy podľa prirodzených hraníc"
     assert tile_numbers(ax)[-1] == "–"
-    assert ax.get_title() == "rate podľa kraja\nukážkové (vymyslené) údaje"
+    assert ax.get_title() == "rate podľa kraja"
 
 
 @pytest.mark.parametrize(
@@ -218,9 +225,7 @@ def test_values_without_a_tile_are_told() -> None:
 
     ax = fk.plot_map(table, value="x", lang="en", ax=axes())
 
-    assert ax.get_xlabel() == (
-        "Not on the map: Extra-regio: 2.50; unknown codes (2); no code: 5.50."
-    )
+    assert notes(ax) == ("Not on the map: Abroad: 2.50; unknown codes (2); no code: 5.50.")
 
 
 def test_maps_of_counts_speak_one_language() -> None:
@@ -231,7 +236,7 @@ def test_maps_of_counts_speak_one_language() -> None:
     below = fk.plot_map(counts, lang="en", ax=axes()).get_xlabel()
     mine = fk.plot_map(own_kind.drop_nulls("code"), lang="en", ax=axes()).get_xlabel()
 
-    assert "Extra-regio (SKZZ): " in below
+    assert "Abroad (SKZZ): " in below
     assert "Zahraničie" not in below
     assert "unknown codes (" in mine
 
@@ -281,8 +286,8 @@ def test_values_of_units_without_a_tile_are_not_lost() -> None:
     medians = fk.plot_map(summary, lang="en", ax=axes()).get_xlabel().replace("\n", " ")
     without = fk.plot_map(summary, statistic="without", lang="en", ax=axes()).get_xlabel()
 
-    assert "Extra-regio: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
-    assert "Extra-regio: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
+    assert "Abroad: 1 unit; unknown code SKX: 5 units; no code: 1 unit." in medians
+    assert "Abroad: 2; unknown code SKX: 2; no code: 2." in without.replace("\n", " ")
 
 
 def test_bounds_give_equal_colours_to_maps_of_any_values() -> None:
@@ -308,3 +313,52 @@ def test_numbers_that_no_axis_can_hold_are_missing(huge: float) -> None:
     ax = fk.plot_map(table, value="x", lang="en", ax=axes())
 
     assert legend_of(ax) == ["1", "2", "no value"]
+
+
+@pytest.mark.parametrize(("by", "size"), [("kraj", (3.54, 3.2)), ("okres", (3.54, 3.2))])
+@pytest.mark.parametrize("lang", LANGS)
+def test_names_are_read_at_the_width_of_a_column(by: Any, size: Any, lang: Lang) -> None:
+    """In seven points and more: the short ones, where the names have no room; all are different."""
+    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(*size))
+
+    check_legible(ax)
+    drawn = [text for text in texts(ax) if isinstance(text, TileText)]
+    names = [text.get_text() for text in drawn if not text.get_text()[0].isdigit()]
+    assert len(set(names)) == len(tiles.LEVELS[by])
+    assert min(float(text.get_fontsize()) for text in drawn) >= 7
+
+
+def test_a_class_of_one_place_has_its_name() -> None:
+    """Its value alone would read like the end of a class; bounds of the caller's are as given."""
+    rates = pl.DataFrame({"code": ["SK010", "SK021", "SK023", "SK022"], "rate": [1.0] * 3 + [90.0]})
+    for classes, last in ((None, "90 (Trenčín)"), ([2.0], "> 2")):
+        ax = fk.plot_map(rates, value="rate", classes=classes, lang="en", ax=axes(8, 3.9))
+
+        legend = ax.get_legend()
+        assert legend is not None
+        assert last in [text.get_text() for text in legend.get_texts()]
+
+
+def test_a_map_of_few_districts_offers_regions() -> None:
+    """Where most tiles are grey; not of all."""
+    few = pl.DataFrame({"code": ["SK0101", "SK0102", "SK0103"], "rate": [1.0, 2, 3]})
+    whole = pl.DataFrame({"code": list(tiles.DISTRICTS), "rate": [*range(79)]})
+    for frame, is_few in ((few, True), (whole, False)):
+        ax = fk.plot_map(frame, "okres", value="rate", lang="en", ax=axes(10, 6.4))
+
+        assert ("3 of 79 districts have a value; a map by region" in notes(ax)) == is_few
+
+
+def test_growth_is_in_words_and_per_cent() -> None:
+    """That of `growth`, and a column of one's own, whose words stay."""
+    own = pl.DataFrame({"code": ["SK010"], "Export_growth": [0.04]})
+    of_growth = own.rename({"Export_growth": "sales_growth"})
+
+    one, other = (
+        fk.plot_map(frame, value=frame.columns[1], lang="en", ax=axes(8, 3.9))
+        for frame in (own, of_growth)
+    )
+
+    assert one.get_title() == "Export growth by region"
+    assert other.get_title() == "Sales: growth by region"
+    assert "4.0%" in tile_numbers(one)

@@ -199,8 +199,8 @@ def test_size_classes_stand_in_their_order() -> None:
     for top in (None, 5):
         ax = fk.plot_counts(counts, "velkostOrganizacie", lang="en", top=top, ax=axes(8, 9))
         names = [label.get_text() for label in ax.get_yticklabels()]
-        shown = counts.head(top or 30).sort("code")["label"].to_list()
-        assert names[: len(shown)] == shown
+        shown = counts.head(top or 30).sort("code")["label"].replace("1 employees", "1 employee")
+        assert [name.replace("–", "-") for name in names[: len(shown)]] == shown.to_list()
 
 
 def test_narrow_axes_have_short_regions() -> None:
@@ -216,5 +216,30 @@ def test_narrow_axes_have_short_regions() -> None:
     wide = names(fk.plot_counts(counts, lang="en", ax=axes(10, 4)))
     slovak = names(fk.plot_counts(all_units(), lang="sk", ax=axes(5, 4)))
     assert {"Banská Bystrica", "Bratislava", "My Nitra"} <= set(narrow)
-    assert {"Reg.of Banská Bystrica", "Region of Bratislava", "My Nitra"} <= set(wide)
+    assert {"Region of Banská Bystrica", "Region of Bratislava", "My Nitra"} <= set(wide)
     assert "Banskobystrický" in slovak
+
+
+def test_a_line_of_notes_is_below_a_chart() -> None:
+    """As far as they fit, without details; the others are counted, and all are in ``notes``."""
+    money = SAMPLE.financials(all_units().head(150), 2016)
+    for width, most in ((8, 3), (3.54, 6)):
+        ax = fk.plot_spread(
+            money, "equity_ratio", lang="en", note="Mine.", ax=axes(width, 5), register=SAMPLE
+        )
+
+        *below, own, source = ax.get_xlabel().split("\n")
+        assert (own, source) == ("Mine.", "Source: sample (invented) data")
+        assert len(below) <= most
+        assert below[0].startswith("Box: ")
+        told = " ".join(below)
+        in_all = ax.notes  # type: ignore[attr-defined]
+        assert "no filing" not in told
+        assert any("no filing" in note for note in in_all)
+        assert in_all[-1] == "Mine."
+        first, sign, more = told.partition(" Further notes: ")
+        assert bool(sign) == (width == 3.54)
+        if sign:
+            assert sum(note.split(" (")[0] in first for note in in_all) == len(in_all) - 1 - int(
+                more[:-1]
+            )

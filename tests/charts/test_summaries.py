@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
@@ -153,7 +155,44 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         micro = [box for box in boxes(ax) if box.get_facecolor() == colours["micro"]]
         assert len(boxes(ax)) == enough[kind].height
         assert len(micro) == enough[kind].filter(size_by_law="micro").height
-        assert "by age and size by the thresholds of the year's figures" in text(ax)
+        assert "by age and size group" in text(ax)
+
+
+def test_whiskers_and_order_are_those_of_a_summary(money: pl.DataFrame) -> None:
+    """A picture of figures is that of their summary, by one group and by two."""
+    for by in ("section", ["kraj", "age"]):
+        fields: Any = by
+        summary = fk.summary(money, "sales", by=fields)
+
+        of_figures = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
+        of_summary = fk.plot_spread(summary, "sales", by=fields, lang="en", ax=axes(9, 12))
+
+        lines = [[xs(line) for line in ax.lines] for ax in (of_figures, of_summary)]
+        assert np.concatenate(lines[0]) == pytest.approx(np.concatenate(lines[1]))
+        named = [[label.get_text() for label in ax.get_yticklabels()]
+                 for ax in (of_figures, of_summary)]  # fmt: skip
+        assert named[0] == named[1]
+        assert "whiskers: 10th to 90th percentile" in text(of_figures)
+
+
+def test_the_colours_of_ages_are_shades_of_one(money: pl.DataFrame) -> None:
+    """Older is darker, and the median is seen on each; groups without an order differ in hue."""
+    fields: Any = ["kraj", "age"]
+    ax = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    colours = [to_hex(patch.get_facecolor()) for patch in legend.get_patches()]
+    assert [drawing.contrast(colour, "white") for colour in colours] == sorted(
+        drawing.contrast(colour, "white") for colour in colours
+    )
+    assert all(to_rgb(colour)[2] == max(to_rgb(colour)) for colour in colours)
+    medians = [line for line in ax.lines if len(set(xs(line))) == 1]
+    of_boxes = zip(boxes(ax), medians, strict=True)
+    assert all(
+        drawing.contrast(str(line.get_color()), to_hex(box.get_facecolor())) > 3
+        for box, line in of_boxes
+    )
 
 
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
@@ -187,8 +226,10 @@ def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> 
         assert written_as.format(n=number) in title
         assert f"{summary['n'].sum()} {'units' if lang == 'en' else 'jednotiek'};" in title
         check_legible(ax)
+    bars, of_boxes = notes
+    assert {"en": "without figures", "sk": "bez údajov"}[lang] + f": {bare}." in text(bars)
+    assert written_as.format(n=bare).lower() in text(of_boxes).lower()
     for ax in notes:
-        assert written_as.format(n=bare).lower() in text(ax).lower()
         check_legible(ax)
     assert "bez údajov" not in text(fk.plot_spread(money, "equity_ratio", lang=lang, ax=axes()))
 
@@ -244,7 +285,7 @@ def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None
 
         heading, units = ax.get_title().split("\n")
         assert heading in ("Units with a value by region", "(median) by region", "Sales by region")
-        assert units == "0 of 0 units, sample (invented) data"
+        assert units == "0 of 0 units"
 
 
 def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
@@ -377,7 +418,7 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
     assert xs(diamond) == [sales]
     assert sales in [xs(drawn)[0] for drawn in line.lines]
     for ax in (box, line):
-        assert f"Marked in blue: {name}".removesuffix(".") in text(ax)
+        assert name in text(ax)
     blank = money.filter(pl.col("sales").is_null())["unit_id"][0]
     assert "not marked" in text(fk.plot_spread(money, "sales", mark=blank, lang="en", ax=axes()))
     with pytest.raises(fk.UsageError, match="mark=1 is not in the frame"):
@@ -398,7 +439,7 @@ def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, valu
 
     ax = fk.plot_spread(frame, "roa", by=by, mark=5, lang=lang, ax=axes())
 
-    assert f"Firm 5 (2017: {value})." in text(ax)
+    assert f"Firm 5 (2017: {value})" in text(ax)
     check_legible(ax)
 
 
@@ -415,7 +456,7 @@ def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> No
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
-        (0, "Marked in blue: Firm 0 (1.00)."),
+        (0, "Firm 0 (1.00)"),
         (6, "Its code has fewer than 5 units, not marked: Firm 6."),
         (8, "Without a code, not marked: Firm 8."),
         (13, "Zero or negative, not marked: Firm 13."),
@@ -440,4 +481,36 @@ def test_a_note_says_why_a_unit_is_not_marked(mark: int, words: str) -> None:
     assert words in text(ax)
     low, high = ax.get_xlim()
     seen = [d for d in ax.lines if d.get_marker() == "D" and low <= xs(d)[0] <= high]
-    assert bool(seen) is words.startswith("Marked")
+    assert bool(seen) is ("not marked" not in words)
+
+
+def test_a_marked_unit_is_in_the_legend(money: pl.DataFrame) -> None:
+    """With its name and value, by the diamond that it has."""
+    counted = money.drop_nulls(["sales", "kraj"]).filter(kraj="SK010").row(0, named=True)
+
+    ax = fk.plot_spread(money, "sales", mark=counted["unit_id"], lang="en", ax=axes(9, 6))
+
+    check_legible(ax)
+    legend = ax.get_legend()
+    assert legend is not None
+    value = figures.written("sales", counted["sales"], "en")
+    assert [text.get_text() for text in legend.get_texts()] == [f"{counted['name']} ({value})"]
+    assert [handle.get_marker() for handle in legend.get_lines()] == ["D"]
+
+
+def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> None:
+    """A note says how many of the bar have no figures."""
+    ax = fk.plot_counts(money, "size_by_law", lang="en", ax=axes())
+
+    bare = money.filter(pl.col("reason").is_not_null()).height
+    counts = SAMPLE.count_by(money, "size_by_law").filter(kind="no code")["count"].item()
+    assert f"No code: {counts}, of which without figures: {bare}." in text(ax)
+
+
+def test_a_long_heading_is_smaller_before_it_has_two_lines() -> None:
+    """Up to two points; with the number of units it has two lines."""
+    money = SAMPLE.financials(SAMPLE.units.get(SAMPLE.units.ids(limit=200)), 2016)
+    ax = fk.plot_spread(money, "sales", by="section", lang="sk", ax=axes(8, 6))
+
+    assert len(ax.get_title().split("\n")) == 2
+    assert 9 <= float(ax.title.get_fontsize()) < 11

@@ -105,3 +105,44 @@ def test_numbers_below_a_spread_are_true(
     assert len(ticks) > 2
     check_true(ticks, texts, lang)
     check_legible(ax)
+
+
+@pytest.mark.parametrize("width", [8, 3.54])
+@pytest.mark.parametrize("high", [0.6, 0.9, 1.5, 2.5, 4, 7])
+def test_numbers_lie_in_steps_that_are_counted_in_the_head(high: float, width: float) -> None:
+    """Of 1, 2 or 5 with noughts: none of 15 % or 8 units, in print at the width of a column too."""
+    values = [high * n / 40 for n in range(41)]
+    rows = {"unit_id": range(41), "kraj": ["SK010"] * 41, "roa": values}
+    history = pl.DataFrame({"roa": values, "year": range(2000, 2041)}).with_columns(
+        unit_id=1, months=12, source_column=pl.lit("current"), supersedes=0, name=pl.lit("A")
+    )
+    charts = [
+        fk.plot_spread(pl.DataFrame(rows), "roa", ax=axes(width)),
+        fk.plot_spread(pl.DataFrame(rows), "roa", by=None, ax=axes(width)),
+        fk.plot_history(history, "roa", ax=axes(width)),
+    ]
+
+    for ax in charts:
+        laid_out(ax)
+        for axis in (ax.xaxis, ax.yaxis):
+            at = [float(x) for x in axis.get_majorticklocs()]
+            assert len(at) > 1 or axis.get_ticklabels()[0].get_text().startswith("Bratislavský")
+            if len(at) > 2 and axis.get_ticklabels()[0].get_text():
+                steps = {f"{after - before:.0e}"[0] for before, after in pairwise(at)}
+                assert steps <= {"1", "2", "5"}, (at, axis)
+
+
+def test_years_of_a_narrow_history_are_whole() -> None:
+    """At least the first and the last, where they are, beside a hatched year too."""
+    history = pl.DataFrame({"roa": [0.1, 0.2, 0.1, 0.3, 0.2, 0.1], "year": range(2014, 2020)})
+    history = history.with_columns(
+        unit_id=1, months=pl.when(year=2014).then(8).otherwise(12), supersedes=0, name=pl.lit("A"),
+        source_column=pl.lit("current"),
+    )  # fmt: skip
+
+    ax = fk.plot_history(history, "roa", lang="en", ax=axes(3.54, 3.2))
+
+    ticks, names = shown(ax)
+    within = [x for x in ticks if 2014 <= x <= 2019]
+    assert len(within) >= 2
+    assert [str(x).removesuffix(".0") for x in ticks] == names

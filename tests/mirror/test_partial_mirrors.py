@@ -263,7 +263,7 @@ def test_what_is_shown_of_a_part_says_its_day(part: fk.Mirror) -> None:
     assert source in explorer.line.value
     assert "Register of Financial Statements" not in explorer.line.value
     ax = fk.plot_counts(units, register=part, lang="en", ax=Figure(layout="constrained").subplots())
-    assert source in " ".join(ax.get_title().split())
+    assert source in " ".join(ax.get_xlabel().split())
     assert 'changed_since="2026-01-01"' in explorer.code()
 
 

@@ -98,7 +98,13 @@ def bars(ax: Axes) -> dict[str, float]:
 
 
 def written(ax: Axes) -> str:
-    return "\n".join(text.get_text() for text in texts(ax))
+    """Return what a chart says: in the picture, and the notes that had no room there."""
+    return "\n".join([*(text.get_text() for text in texts(ax)), *getattr(ax, "notes", [])])
+
+
+def notes(ax: Axes) -> str:
+    """Return all notes of a chart."""
+    return " ".join(getattr(ax, "notes", []))
 
 
 def tile_numbers(ax: Axes) -> list[str]:

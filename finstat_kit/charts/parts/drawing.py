@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import polars as pl
@@ -20,12 +20,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import MaxNLocator
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
 from finstat_kit.errors import invalid
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.untrusted import printable
 
 # Fixed sizes, in points, prevent overlaps under any user style.
@@ -37,7 +39,7 @@ GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 _BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
 _MOST_LETTERS: Final = 300  # of a word: more are not measured at once
-_REGION: Final = r" kraj$|^Region of |^Reg\.of "  # of a region's label
+_REGION: Final = r" kraj$|^Region of "  # of a region's label
 WORDS: Final = Words("drawing")
 BLUE: Final = "#0072b2"  # a number of units, or an increase
 ORANGE: Final = "#d55e00"  # a decrease
@@ -57,6 +59,8 @@ CODE_COLOURS: Final = (
     "#a3a300",
     "#8c564b",
     "#7fbfb0",
+    "#b5485d",
+    "#4d4d4d",
 )
 # Low is pale and high is dark on every background: a map means the same wherever it is pasted. The
 # darkest is not black, and the palest not white, so that tiles are visible on both.
@@ -90,6 +94,11 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
     except BaseException:
         plt.close(figure)
         raise
+
+
+def ticks(most: int, *, integer: bool = False) -> MaxNLocator:
+    """Return what places about *most* numbers on an axis, in steps of 1, 2 or 5 and noughts."""
+    return MaxNLocator(most, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=1)
 
 
 def inches(ax: Axes) -> tuple[float, float]:
@@ -181,6 +190,17 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
 
 
+@cache
+def wordings() -> dict[str, str]:
+    """Return how charts word the labels that the register cuts short; any other label stays.
+
+    >>> wordings()["Reg.of Banská Bystrica"]
+    'Region of Banská Bystrica'
+    """
+    text = (data_folder() / "facts" / "labels.tsv").read_text(encoding="utf-8")
+    return dict(line.split("\t") for line in text.splitlines()[1:])
+
+
 def names(
     rows: pl.DataFrame,
     lang: Lang,
@@ -189,12 +209,14 @@ def names(
     longest: int = LONGEST,
     short: bool = False,
 ) -> list[str]:
-    """Return the name of each row: its label, with the code if the label repeats.
+    """Return the name of each row: its label in our wording, with the code if it repeats.
 
     A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
     its bare name, unless its label comes from the user.
     """
     words = WORDS[lang]
+    worded = pl.col("label").cast(pl.String).replace(wordings())
+    rows, among = rows.with_columns(worded), among.with_columns(worded)
     if short:
         short_name = pl.col("label").str.replace(_REGION, "")
         of_regions = pl.when(pl.col("code").is_in(list(tiles.REGIONS))).then(short_name)

@@ -1,11 +1,14 @@
-"""The texts around a chart: title, legend and notes, or a sentence instead of a chart."""
+"""The texts around a chart: title, legend, notes and source, or a sentence instead of a chart."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.transforms import ScaledTranslation
 
@@ -20,6 +23,10 @@ from finstat_kit.frames.text import numbers as number_format
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
 _TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labels of the axis
 _LEGEND_GAP: Final = 7  # points between the axes and the legend
+_LEGEND_END: Final = 10  # points below it
+_COLUMN: Final = 4.5  # inches; in narrower axes, as of a column in print, titles are smaller
+_LESS: Final = 2  # points of texts in a column
+_DETAILS: Final = re.compile(r" \([^()]*\)")  # of a note, that have no room below a chart
 
 
 class Captions(NamedTuple):
@@ -28,8 +35,10 @@ class Captions(NamedTuple):
     Attributes:
         lang: Language of all texts.
         source: None if the caller gave the numbers and no register is chosen.
-        title: Replaces the heading; the line below it, units and source, stays.
+        title: Replaces the heading; the line below it, the units, stays.
         note: Written below all other notes.
+
+    All notes are in ``notes`` of the axes; below the chart is a line of them, and the source.
     """
 
     lang: Lang
@@ -46,7 +55,7 @@ class Captions(NamedTuple):
         beside: float = 0,
         pad: float = 10,
     ) -> None:
-        """Write the title: heading, number of units, and the source unless it is the live register.
+        """Write the title: heading and number of units.
 
         Args:
             ax: The axes.
@@ -57,17 +66,17 @@ class Captions(NamedTuple):
         """
         if isinstance(units, int):
             units = number_format.units(units, self.lang)
-        facts = [] if units is None else [units]
-        if self.source is not None and not self.source._is_live:
-            facts.append(self.source._source_name(self.lang))
         room = _room(ax, beside)
-        line = ", ".join(facts)
-        lines = _lines(heading if self.title is None else self.title, room, TITLE_SIZE)
-        fits = breadth(line, TITLE_SIZE) <= room
-        lines += [line] if fits else _lines("\n".join(facts), room, TITLE_SIZE)
+        texts = [heading if self.title is None else self.title, *([units] if units else [])]
+        size = largest = _size(ax, TITLE_SIZE)
+        while size > largest - _LESS and any(len(_lines(text, room, size)) > 1 for text in texts):
+            size -= 0.5
+        if len(_lines(texts[0], room, size)) > 1:
+            size = largest  # it has two lines in any case
+        lines = [line for text in texts for line in _lines(text, room, size)]
         ax.set_title(
-            drawing.literal("\n".join(filter(None, lines))),
-            x=0, ha="left", fontsize=TITLE_SIZE, linespacing=1.4, pad=pad,
+            drawing.literal("\n".join(lines)),
+            x=0, ha="left", fontsize=size, linespacing=1.4, pad=pad,
         )  # fmt: skip
 
     def replaced(self, heading: str) -> list[str]:
@@ -77,27 +86,54 @@ class Captions(NamedTuple):
     def write_notes(
         self,
         ax: Axes,
-        *paragraphs: str,
+        *notes: str,
+        key: str = "",
         beside: float = 0,
         pad: float = 4,
         most: float = float("inf"),
+        lines: int = 1,
     ) -> None:
-        """Write paragraphs below a chart, the caller's note last.
+        """Write how a chart is read, its notes as far as they fit, the caller's, and the source.
 
         Args:
             ax: The axes.
-            *paragraphs: Each begins a line; those without text are left out.
+            *notes: Most important first, which is always written; those without text are left out.
+            key: What numbers are, a line by itself.
             beside: Inches taken by labels to the left of the axes.
             pad: Points between the axes or their labels and the notes.
             most: Inches of a line, at most.
+            lines: Of the notes, at most, of more than one; in a column of print two.
         """
         room = min(max(_room(ax, beside), 2), most)
-        texts = (*filter(None, paragraphs), *([] if self.note is None else [self.note]))
-        lines = [line for text in texts for line in _lines(text, room, TEXT_SIZE)]
+        present = [note for note in notes if note]
+        lines = max(lines, 2 if room < _COLUMN else 1)
+        size = _size(ax, TEXT_SIZE)
+        parts = [key, *self._fitting(present, room, size, lines)]
+        parts += [] if self.note is None else [self.note]
+        if self.source is not None:
+            source = self.source._source_name(self.lang)
+            parts.append(drawing.WORDS[self.lang]["source"].format(source=source))
+        written = [line for text in parts for line in _lines(text, room, size)]
         ax.set_xlabel(
-            drawing.literal("\n".join(lines)),
-            x=0, ha="left", fontsize=TEXT_SIZE, linespacing=1.4, labelpad=pad,
+            drawing.literal("\n".join(written)),
+            x=0, ha="left", fontsize=size, linespacing=1.4, labelpad=pad,
         )  # fmt: skip
+        # An attribute of its own: whoever saves the chart finds there what had no room.
+        vars(ax)["notes"] = [text for text in (key, *present, self.note) if text]
+
+    def _fitting(self, notes: Sequence[str], room: float, size: float, lines: int) -> list[str]:
+        """Return the first note and those after it that fit, and how many others there are."""
+        short = [_DETAILS.sub("", note) for note in notes]
+        if notes and len(_lines(notes[0], room, size)) <= lines + 1:
+            short[0] = notes[0]
+        texts = []
+        for number in range(1, len(notes) + 1):
+            more = drawing.WORDS[self.lang]["further"].format(n=len(notes) - number)
+            text = " ".join([*short[:number], *([more] if number < len(notes) else [])])
+            height = len(_lines(text, room, size))
+            lines = max(lines, height) if number == 1 else lines
+            texts += [text] if height <= lines else []
+        return texts[-1:]
 
     def write_sentence(self, ax: Axes, text: str) -> None:
         """Write a sentence instead of a chart, and the caller's note."""
@@ -113,6 +149,7 @@ class Captions(NamedTuple):
     def write_nothing(self, ax: Axes, *why: str) -> None:
         """Write that there is nothing to show, and why."""
         self.write_sentence(ax, " ".join([drawing.WORDS[self.lang]["nothing"], *why]))
+        vars(ax)["notes"] = [text for text in (*why, self.note) if text]
 
 
 def captions(
@@ -132,6 +169,11 @@ def captions(
 
 def _room(ax: Axes, beside: float) -> float:
     return drawing.inches(ax)[0] * GROWTH - beside
+
+
+def _size(ax: Axes, size: float) -> float:
+    """Return the size of a text around axes, which is smaller in a column of print."""
+    return size - (_LESS if drawing.inches(ax)[0] < _COLUMN else 0)
 
 
 def height_left(ax: Axes, *, beside_notes: bool = False, ticks: bool = True) -> float:
@@ -157,6 +199,7 @@ def legend_below(
     *,
     beside: float = 0,
     ticks: float = 0,
+    marked: bool = False,
 ) -> float:
     """Draw a legend below the axes, and return the points that notes leave free for it.
 
@@ -166,23 +209,29 @@ def legend_below(
         heading: The line above the entries.
         beside: Inches taken by labels to the left of the axes.
         ticks: Points taken by the labels of the axis.
+        marked: Whether the last entry is that of a diamond.
     """
-    breadths = [breadth(text, TEXT_SIZE) + _LEGEND_HANDLE for _, text in entries]
-    room = _room(ax, beside)
+    room, size = _room(ax, beside), _size(ax, TEXT_SIZE)
+    entries = [(colour, drawing.fitted(text, room - _LEGEND_HANDLE, size))
+               for colour, text in entries]  # fmt: skip
+    breadths = [breadth(text, size) + _LEGEND_HANDLE for _, text in entries]
     columns = len(entries)
     if sum(breadths) > room:
         rows = -(-columns // max(int(room / max(breadths)), 1))
         columns = -(-columns // rows)  # fill the rows equally
-    lines = wrapped(heading, room, TEXT_SIZE) if heading else []
+    lines = wrapped(heading, room, size) if heading else []
     down = ScaledTranslation(0, -(_LEGEND_GAP + ticks) / 72, ax.figure.dpi_scale_trans)
+    handles: list[Artist] = [Patch(facecolor=colour) for colour, _ in entries]
+    if marked:
+        handles[-1] = Line2D([], [], color=entries[-1][0], marker="D", linestyle="", markersize=7)
     legend = ax.legend(
-        [Patch(facecolor=colour) for colour, _ in entries],
+        handles,
         [drawing.literal(text) for _, text in entries],
-        title=drawing.literal("\n".join(lines)) or None, title_fontsize=TEXT_SIZE, alignment="left",
+        title=drawing.literal("\n".join(lines)) or None, title_fontsize=size, alignment="left",
         loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=ax.transAxes + down,
-        borderaxespad=0, borderpad=0, ncols=columns, frameon=False, fontsize=TEXT_SIZE,
+        borderaxespad=0, borderpad=0, ncols=columns, frameon=False, fontsize=size,
         labelcolor=drawing.ink(ax), columnspacing=1.6, handlelength=1.4,
     )  # fmt: skip
     legend.get_title().set_color(drawing.ink(ax))
     rows = -(-len(entries) // columns)
-    return TEXT_SIZE * (1.9 * rows + 1.4 * len(lines) + 0.9)
+    return size * (1.9 * rows + 1.4 * len(lines)) + _LEGEND_END

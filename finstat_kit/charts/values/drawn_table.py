@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
 import polars as pl
@@ -43,6 +44,8 @@ from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another
 _BETWEEN: Final = " · "
+_ABROAD: Final = "SKZZ"  # begins the codes of places that stand last in every order of values
+_NOT_ON_SCALE: Final = (None, groups.UNKNOWN, "00")  # of ages and sizes: not known
 _OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
 _WORDS: Final = Words("drawn_table")
 _Kind = Literal["summary", "comparison", "estimate", "counts", "values", "units"]
@@ -62,14 +65,16 @@ class Groups(NamedTuple):
     legend: list[tuple[str, str]]
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, lang: Lang) -> Groups | None:
+    def of(cls, rows: pl.DataFrame, fields: Sequence[Grouping], lang: Lang) -> Groups | None:
         """Return the groups of rows; None if they have one, or too few or many codes."""
-        if "member" not in rows.columns:
+        if len(fields) < 2:
             return None
-        members = rows.unique("member").sort("member_rank", nulls_last=True)["member"].to_list()
-        if not 2 <= len(members) <= len(drawing.CODE_COLOURS):
+        members = rows.unique("member").sort("member_rank", nulls_last=True)
+        if not 2 <= members.height <= len(drawing.CODE_COLOURS):
             return None
-        colour_of = dict(zip(members, drawing.CODE_COLOURS, strict=False))
+        colour_of = dict(
+            zip(members["member"], colours(members[fields[1]], fields[1]), strict=True)
+        )
         whole = rows.unique("group_code").select("kind", label="group", code="group_code")
         names = drawing.names(whole, lang, among=whole, longest=drawing.LONGEST_BROKEN)
         name_of = dict(zip(whole["code"], names, strict=True))
@@ -84,6 +89,19 @@ class Groups(NamedTuple):
         """Return the entries of the legend that some rows have."""
         drawn = {self.colour_of.get(code or "") for code in codes}
         return [entry for entry in self.legend if entry[0] in drawn]
+
+
+def colours(codes: Iterable[str | None], field: Grouping) -> list[str]:
+    """Return a colour for each code, at most so many as there are: a scale has one hue.
+
+    >>> colours(["00-01", "20+", None], "age")
+    ['#93c1e0', '#0b4380', '#8a8a8a']
+    """
+    if field not in groups.ORDERED:
+        return [colour for _, colour in zip(codes, drawing.CODE_COLOURS, strict=False)]
+    on_scale = [code not in _NOT_ON_SCALE for code in codes]
+    shades = iter(drawing.graded(drawing.BLUES[1:], sum(on_scale)))
+    return [next(shades) if is_on else drawing.GREY for is_on in on_scale]
 
 
 class DrawnTable(NamedTuple):
@@ -157,9 +175,7 @@ class DrawnTable(NamedTuple):
 
     def listed(self, rows: pl.DataFrame, most: int) -> list[str]:
         """Write rows with their totals: labelled codes by name, *most* of them, others by kind."""
-        labelled = rows.filter(kind="labelled").sort(
-            "value", "code", descending=[True, False], nulls_last=True
-        )
+        labelled = in_order(rows.filter(kind="labelled"), None)
         named, more = labelled.head(most), labelled.slice(most)
         parts = [named.slice(row, 1) for row in range(named.height)]
         names = drawing.names(named, self.lang, among=rows)
@@ -292,9 +308,11 @@ def of_bars(
         rows = checked(frame, by, COUNTS, "fk.count_by")
     else:
         rows = given.counted()
-        if by in groups.GROUPS:
-            ungrouped = figures.ungrouped(figures.without_group(frame, by), lang)
-            notes.append(figures.sentence(ungrouped))
+        if ungrouped := figures.without_group(frame, by):
+            without = int(rows.filter(kind="no code")["count"].sum())
+            numbers = {"n": without, "ungrouped": ungrouped}
+            written = {name: number_format.whole(n, lang) for name, n in numbers.items()}
+            notes.append(words["without size"].format(**written))
     table = _of_counts(given, rows.rename({"count": "value"}), in_short=False)
     measure = words["count and share"] if rows["share"].count() else table.measure
     if table.estimate is not None:
@@ -346,9 +364,13 @@ def of_places(
         rows = _of_codes(given, value)
     if value == "count" and unit is None:
         return _of_counts(given, rows, in_short=True)._replace(without=without)
-    heading = given.words["heading"].format(value=value, by=given.by_name)
+    called, own = figures.called(value, lang), value.replace("_", " ")
+    name = own if called == own else figures.capitalized(called)  # the caller's words stay
+    heading = given.words["heading"].format(value=name, by=given.by_name)
     write = _number_format_of(rows["value"], lang)
-    measure = value if unit is None else unit
+    if unit is None and figures.kind(value) == "share":
+        write = partial(_share, lang)
+    measure = called if unit is None else unit
     return DrawnTable(rows, lang, heading, None, write, measure, without=without)
 
 
@@ -368,24 +390,25 @@ def of_spread(
     The quartiles are null of too few units.
     """
     kind = _kind(frame)
-    if kind == "summary":
+    fields = [] if by is None else arguments.names("by", by)
+    if kind == "summary" or len(fields) > 1:
         of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
         for name, option in of_units.items():
             if option is not None:
                 fault = ": a summary has no values of units"
-                raise invalid(name, option, fault, give="the figures that it was made of")
+                raise invalid(name, option, fault, give="the figures themselves, by one group")
+        frame = frame if kind == "summary" else summarized(frame, item, by)
         summary = summaries.of_frame(frame, by, item)
         table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
         # Groups without any value are in the notes alone.
         boxes = table.rows.filter(pl.col("n") > 0).with_columns(
             value=pl.when(pl.col("n") >= FEWEST).then("median"),
             low="p10", q1="p25", q3="p75", high="p90",
-            beyond=0, lost=0, marked=pl.lit(None, pl.Float64),
+            lost=0, marked=pl.lit(None, pl.Float64),
         )  # fmt: skip
-        how = _WORDS[lang]["boxes of a summary"]
-        return table._replace(rows=boxes, measure=how, are_boxes=True)
+        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], are_boxes=True)
     if by is not None:
-        by = labels.field(by)
+        by = labels.field(by if isinstance(by, str) else by[0])
         assert isinstance(by, str)
         if by in groups.GROUPS:
             frame = groups.with_group(frame.lazy(), by)
@@ -405,6 +428,60 @@ def of_spread(
     )
     marked = None if marked is None else {**marked, "code": marked_code}
     return table._replace(rows=boxes, marked=marked)
+
+
+def of_years(
+    frame: labels.Frame, item: str | None, statistic: str, lang: Lang, source: Register | None
+) -> DrawnTable | None:
+    """Return a statistic of each group and year of a summary; None of any other frame.
+
+    The rows have ``year``, ``value`` and ``n``, the names ``group`` and ``member`` of their groups,
+    that of a second group "" without one, and a ``colour``: of each member, or of each group if
+    there are colours for all. Groups and members are in order.
+
+    Raises:
+        UsageError: As `summaries.of_frame`, or the second group has too many codes.
+    """
+    if _kind(frame) != "summary":
+        return None
+    summary = summaries.of_frame(frame, "kraj", item, of_years=True)
+    table = _of_summary(summary, statistic, summary.called(lang, statistic), lang, source)
+    fields, value = summary.fields, values_of.drawable(statistic)
+    if statistic not in summaries.COUNTS:
+        value = pl.when(pl.col("n") >= FEWEST).then(value)
+    rows = table.rows.with_columns(value=value)
+    if len(fields) == 2:
+        rows = rows.with_columns(code="group_code", label="group")
+    else:
+        rows = rows.with_columns(member=pl.lit(""), member_rank=0)
+    every = rows["code"].n_unique()
+    rows = rows.filter(pl.col("value").is_not_null().any().over("code", "member"))
+    left_out = {"few groups": every - rows["code"].n_unique()}
+    notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
+    by_rank = rows.sort(pl.col("code").is_null(), "rank", nulls_last=True)
+    whole = by_rank.unique("code", maintain_order=True).select("code", "label", "kind")
+    names = drawing.names(whole, lang, among=whole, short=True)
+    members = rows.unique("member").sort("member_rank", nulls_last=True)
+    if len(fields) == 2:
+        if members.height > len(drawing.CODE_COLOURS):
+            fault = f"the second group, {fields[1]!r}, has {members.height} codes"
+            most = len(drawing.CODE_COLOURS)
+            raise UsageError(fault, cure=f"name it first in by=, or filter up to {most} of them")
+        of, shades = members.select("member"), colours(members[fields[1]], fields[1])
+    else:
+        of, shades = whole.select("code"), [drawing.BLUE] * whole.height
+        if fields and whole.height <= len(drawing.CODE_COLOURS):
+            shades = colours(whole["code"], fields[0])
+    rows = whole.select("code", group=pl.Series(names, dtype=pl.String)).join(
+        rows.drop("group", strict=False).sort("member_rank", "year", nulls_last=True),
+        on="code", maintain_order="left_right", nulls_equal=True,
+    ).join(
+        of.with_columns(colour=pl.Series(shades)),
+        on=of.columns, maintain_order="left", nulls_equal=True,
+    )  # fmt: skip
+    is_of_item = statistic not in ("share_top5", *summaries.COUNTS)
+    item = summary.item if is_of_item else statistic
+    return table._replace(rows=rows, notes=notes, item=item)
 
 
 def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable:
@@ -560,7 +637,7 @@ def _of_summary(
         source: The register that has the labels of codes; None for none.
         named: Codes that have names elsewhere.
     """
-    rows = _of_groups(summary, lang, source, named)
+    rows = _of_groups(summary, statistic, lang, source, named)
     return DrawnTable(
         rows,
         lang,
@@ -571,7 +648,7 @@ def _of_summary(
         summary.notes(lang),
         of_figures=True,
         order=pl.col("rank") if summary.ordered else None,
-        groups=Groups.of(rows, lang),
+        groups=Groups.of(rows, summary.fields, lang),
         longest=summary.longest,
         item=summary.item,
     )
@@ -614,9 +691,17 @@ def _of_codes(given: _Given, value: str) -> pl.DataFrame:
 
 
 def _of_groups(
-    summary: Summary, lang: Lang, source: Register | None, named: Collection[str] = ()
+    summary: Summary,
+    statistic: str,
+    lang: Lang,
+    source: Register | None,
+    named: Collection[str] = (),
 ) -> pl.DataFrame:
-    """Return the rows of a summary by their groups, and the ``rank`` of each among all."""
+    """Return the rows of a summary by their groups, and the ``rank`` of each among all.
+
+    Groups without an order of their own stand in that of their numbers, about: of the mean of
+    medians, or of the sum.
+    """
     table, fields = summary.table, summary.fields
     if not fields:
         whole = pl.lit(_WORDS[lang]["whole"])
@@ -633,14 +718,21 @@ def _of_groups(
     lookup = source._lookup if source is not None else lambda _: empty
     label_of = [labels.FIELDS[field].label for field in fields]
     no_code = pl.lit(drawing.WORDS[lang]["no code"])
-    parts = [pl.coalesce(*names, no_code) for names in zip(label_of, fields, strict=True)]
+    parts = [pl.coalesce(pl.col(label).replace(drawing.wordings()), field, no_code)
+             for label, field in zip(label_of, fields, strict=True)]  # fmt: skip
+    number, first = pl.col(statistic).cast(pl.Float64), fields[0]
+    if first not in groups.ORDERED:
+        is_number = statistic in ("sum", *summaries.COUNTS)
+        whole = number.sum() if is_number else (number * pl.col("n")).sum() / pl.col("n").sum()
+        order[0] = -whole.over(first)
+    abroad = pl.col(first).str.starts_with(_ABROAD)
     short = [part.map_elements(lambda text: drawing.shortened(text, _LONGEST), pl.String)
              for part in parts]  # fmt: skip
     by_rank = [key for label, rank in zip(label_of, order, strict=True)
                for key in (pl.col(label).is_null(), rank)]  # fmt: skip
     return (
         labels.resolve_labels(table, lookup, lang=lang, columns=fields)
-        .sort(by_rank, nulls_last=True)
+        .sort(pl.col(label_of[0]).is_null(), abroad, *by_rank, nulls_last=True)
         .with_columns(
             code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
             group=parts[0],
@@ -667,10 +759,14 @@ def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], s
     )
 
 
+def _share(lang: Lang, number: float, more: int) -> str:
+    return number_format.percent(number, lang, more).replace("-", "−")
+
+
 def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> pl.DataFrame:
     """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
 
-    The labelled rows are those furthest from zero, in the order of their values or of *order*. The
+    The labelled rows are those furthest from zero, `in_order` of their values or of *order*. The
     columns are those of the table, without those that name what it was made by, and ``codes``, the
     number of codes summed in a row; the total is unchanged. The rest has the kind ``rest`` and no
     code. Other kinds without a unit are left out.
@@ -680,11 +776,7 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
         pl.col("value").abs(), "code", descending=[True, False]
     )
     largest = labelled.head(top)
-    largest = (
-        largest.sort("value", "code", descending=[True, False])
-        if order is None
-        else largest.sort(order, "code")
-    )
+    largest = in_order(largest, order)
     rest = pl.lit(None, pl.String).alias("code"), pl.lit("rest").alias("kind")
     groups = [labelled.slice(top).with_columns(rest)]
     others = table.filter(pl.any_horizontal(cs.numeric() != 0))
@@ -692,6 +784,13 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
     rows = [largest.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
     rows += [_summed(group) for group in groups if group.height]
     return pl.concat(part.select(*table.columns, "codes") for part in rows)
+
+
+def in_order(rows: pl.DataFrame, order: pl.Expr | None) -> pl.DataFrame:
+    """Return rows in the order of their values, largest first, or in another; abroad is last."""
+    by_value = -pl.col("value") if order is None else order
+    abroad = pl.col("code").str.starts_with(_ABROAD)
+    return rows.sort(abroad, by_value, "code", nulls_last=True)
 
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:

@@ -29,6 +29,7 @@ _NOUGHTS: Final = {
     for lang, sign in _DECIMAL_SIGN.items()
 }
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
+_CHANGES: Final = ("growth", "change", "before")  # the ends of the columns of `growth`
 _MORE: Final = 15  # decimals, at most, that the values on an axis have besides those of others
 _WORDS: Final = Words("figures")
 
@@ -214,24 +215,34 @@ def number_of(rows: pl.DataFrame, lang: Lang) -> str:
 
 
 def called(item: str, lang: Lang) -> str:
-    """Return the words for an item or a ratio; for another column its name.
+    """Return the words for an item or a ratio, or for a column of growth; else a column's name.
 
     >>> called("equity_ratio", "sk"), called("net_profit", "en")
     ('podiel vlastného imania', 'net profit')
+    >>> called("sales_growth", "en"), called("Share_of_exports", "en")
+    ('sales: growth', 'Share of exports')
     """
     names = {entry.name: (entry.label_sk, entry.label_en) for entry in items.item_table()}
     names |= {name: (entry.label_sk, entry.label_en) for name, entry in ratios.NUMBERS.items()}
-    slovak, english = names.get(item, (item, item))
+    of, _, change = item.rpartition("_")
+    if item not in names and of in names and change in _CHANGES:
+        return f"{called(of, lang)}: {_WORDS[lang][change]}"
+    slovak, english = names.get(item, (item.replace("_", " "),) * 2)
     return slovak if lang == "sk" else english
 
 
 def kind(item: str) -> ratios.Quantity:
     """Return what the values of an item are: amounts in euro, shares, or other numbers.
 
-    >>> kind("ebitda"), kind("roa"), kind("current_ratio")
-    ('amount', 'share', 'number')
+    >>> kind("ebitda"), kind("roa"), kind("current_ratio"), kind("sales_growth")
+    ('amount', 'share', 'number', 'share')
     """
-    return ratios.quantity(item) or "number"
+    if item == "share_top5" or item.lower().endswith("_growth"):
+        return "share"
+    of, _, change = item.rpartition("_")
+    return (
+        ratios.quantity(item) or (ratios.quantity(of) if change in _CHANGES else None) or "number"
+    )
 
 
 def written(item: str, value: float, lang: Lang, more: int = 0) -> str:

@@ -15,6 +15,7 @@ from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import numbers as number_format
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.frames.text.numbers import Noun
 
 _WORDS: Final = Words("summaries")
 COUNTS: Final = ("n", "units", "without", "n_excluded")
@@ -28,13 +29,13 @@ class Summary(NamedTuple):
         table: Those of one value and year.
         item: The value.
         fields: The groups.
-        year: None if it is not known.
+        years: The first and the last; None if they are not known.
     """
 
     table: pl.DataFrame
     item: str
     fields: Sequence[Grouping]
-    year: int | None
+    years: tuple[int, int] | None
 
     @property
     def longest(self) -> int:
@@ -47,13 +48,13 @@ class Summary(NamedTuple):
         return len(self.fields) > 1 or not groups.ORDERED.isdisjoint(self.fields)
 
     def heading(self, lang: Lang, called: str) -> str:
-        """Return a heading: what is drawn, the groups and the year."""
+        """Return a heading: what is drawn, the groups and the years."""
         words = _WORDS[lang]
         named = words["and"].join(drawing.WORDS[lang][field] for field in self.fields)
         by = f" {words['by'].format(by=named)}" if self.fields else ""
-        year = "" if self.year is None else f", {self.year}"
+        years = "" if self.years is None else ", " + "–".join(map(str, sorted({*self.years})))
         # Of a summary without rows the value has no name.
-        return f"{figures.capitalized(called.lstrip(': '))}{by}{year}"
+        return f"{figures.capitalized(called.lstrip(': '))}{by}{years}"
 
     def called(self, lang: Lang, statistic: str) -> str:
         """Return what a statistic of the value is called."""
@@ -62,16 +63,24 @@ class Summary(NamedTuple):
         return f"{figures.called(self.item, lang)} ({of})"
 
     def covered(self, lang: Lang) -> str:
-        """Return the number of units with a value, of all; of groups of figures, those in none."""
+        """Return the number of units with a value, of all; of groups of figures, those in none.
+
+        Of several years it is one of unit-years.
+        """
+        noun: Noun = "units" if len({*(self.years or ())}) < 2 else "unit-years"
         n, units = (int(self.table[name].sum()) for name in ("n", "units"))
         if any(map(groups.is_of_figures, self.fields)):
             others = [field for field in self.fields if not groups.is_of_figures(field)]
-            ungrouped = int(self.table.unique([*others, "n_ungrouped"])["n_ungrouped"].sum())
-            facts = (number_format.units(n, lang), figures.ungrouped(ungrouped, lang))
+            ungrouped = int(
+                self.table.unique([*others, "year", "n_ungrouped"])["n_ungrouped"].sum()
+            )
+            facts = (
+                number_format.with_noun(n, noun, lang), figures.ungrouped(ungrouped, lang, noun)
+            )  # fmt: skip
             return "; ".join(filter(None, facts))
         whole = number_format.whole(units, lang)
         of = number_format.from_slovak(units) if lang == "sk" else whole
-        return _WORDS[lang]["covered"].format(n=number_format.whole(n, lang), of=of)
+        return _WORDS[lang][f"covered {noun}"].format(n=number_format.whole(n, lang), of=of)
 
     def notes(self, lang: Lang) -> list[str]:
         """Return the notes on units without a value, mixed forms, limits and filings left out."""
@@ -116,13 +125,16 @@ def named(statistic: str, lang: Lang) -> str:
     return _WORDS[lang][statistic]
 
 
-def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summary:
+def of_frame(
+    frame: labels.Frame, by: object, item: str | None = None, *, of_years: bool = False
+) -> Summary:
     """Return the rows to draw of a summary.
 
     Args:
         frame: The summary.
         by: As given to the chart; its default goes for any.
         item: The value to draw; None is the only one.
+        of_years: Whether there may be several years.
 
     Raises:
         UsageError: There are several values or years, or it is one by other groups.
@@ -149,7 +161,7 @@ def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summar
                 cure = f"of a map give statistic={item!r}; value= is one of {known}"
             raise invalid("value", item, "is not in the summary", cure=cure)
         table = table.filter(pl.col("value") == item)
-    for column in ("value", "year"):
+    for column in ("value",) if of_years else ("value", "year"):
         entries = table[column].unique().sort().to_list()
         if len(entries) > 1:
             one = entries[-1]
@@ -158,5 +170,7 @@ def of_frame(frame: labels.Frame, by: object, item: str | None = None) -> Summar
                 cure = f"take one of them: .filter(pl.col('year') == {one!r})"
             fault = f"there are several entries in the column {column!r}: {entries}"
             raise UsageError(fault, cure=cure)
-    year = table["year"][0] if table.height else None
-    return Summary(table, str(table["value"][0]) if table.height else item or "", fields, year)
+    years: Any = table["year"].min(), table["year"].max()
+    years = None if years[0] is None else years
+    called = str(table["value"][0]) if table.height else item or ""
+    return Summary(table, called, fields, years)

@@ -91,9 +91,8 @@ def _is_present(table: pl.DataFrame) -> pl.Expr:
     """Return whether a row has figures; where some could not be read, at least one is there."""
     if "reason" not in table.columns or not columns_of(table):
         return has_figures(table.schema)
-    return has_figures(table.schema) & (
-        pl.col("reason").is_null() | any_of_items(columns_of(table))
-    )
+    is_any = pl.col("reason").is_null() | any_of_items(columns_of(table))
+    return has_figures(table.schema) & is_any
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:

@@ -59,11 +59,9 @@ SPREAD: Final = pl.Schema(
         "median": pl.Float64(),
         "q3": pl.Float64(),
         "high": pl.Float64(),
-        "beyond": pl.Int64(),
     }
 )
 FEWEST: Final = 5  # units that a median of is shown
-_REACH: Final = 1.5  # of a whisker, by the distance of the quartiles
 
 
 def schema(by: Sequence[str]) -> pl.Schema:
@@ -299,37 +297,22 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
 def spread(frame: pl.DataFrame, item: str, by: str, *, limited: str | None = None) -> pl.DataFrame:
     """Return quartiles and whiskers of each code, by median, largest first.
 
-    A whisker ends at the last value within 1.5 distances of the quartiles; values beyond are
-    counted. Rows without a value or a code are left out. ``n`` counts the values and ``units``
-    their distinct ``unit_id``, each row where there is none; a code of fewer than five units has
-    counts alone. With a column *limited* of the same values within limits, all but the median is
-    of it.
+    The whiskers end at the 10th and the 90th percentile. Rows without a value or a code are left
+    out. ``n`` counts the values and ``units`` their distinct ``unit_id``, each row where there is
+    none; a code of fewer than five units has counts alone. With a column *limited* of the same
+    values within limits, all but the median is of it.
     """
-    value, q1, q3 = pl.col("value"), pl.col("q1"), pl.col("q3")
+    value = pl.col("value")
     unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
-    values = (
-        frame.select(
-            pl.col(by).cast(pl.String).alias("code"),
-            pl.col(limited or item).cast(pl.Float64).alias("value"),
-            pl.col(item).cast(pl.Float64).alias("unlimited"),
-            unit=unit,
-        )
-        .filter(value.is_finite(), pl.col("code").is_not_null())
-        .with_columns(
-            q1=value.quantile(0.25, "linear").over("code"),
-            q3=value.quantile(0.75, "linear").over("code"),
-        )
-    )
-    reach = _REACH * (q3 - q1)
-    within = (value >= q1 - reach) & (value <= q3 + reach)
-    figures = {
-        "low": value.filter(within).min(),
-        "q1": q1.first(),
-        "median": pl.col("unlimited").median(),
-        "q3": q3.first(),
-        "high": value.filter(within).max(),
-        "beyond": (~within).sum(),
-    }
+    values = frame.select(
+        pl.col(by).cast(pl.String).alias("code"),
+        pl.col(limited or item).cast(pl.Float64).alias("value"),
+        pl.col(item).cast(pl.Float64).alias("unlimited"),
+        unit=unit,
+    ).filter(value.is_finite(), pl.col("code").is_not_null())
+    ends = {"low": "p10", "q1": "p25", "q3": "p75", "high": "p90"}
+    figures = {name: value.quantile(_QUANTILES[end], "linear") for name, end in ends.items()}
+    figures["median"] = pl.col("unlimited").median()
     units = pl.col("unit").n_unique()
     return (
         values.group_by("code")

@@ -179,4 +179,4 @@ def test_groups_are_drawn(by: str, figures: pl.DataFrame, nothing_chosen: None) 
         assert english == [name for name in labels["name_en"] if name in english]
         assert len(english) >= 3
         assert slovak == [name for name in labels["name_sk"] if name in slovak]
-    assert "size by the thresholds" in written(bars).replace("\n", " ") or by != "size_by_law"
+    assert "size group" in written(bars).replace("\n", " ") or by != "size_by_law"
