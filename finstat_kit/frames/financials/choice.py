@@ -58,7 +58,10 @@ class Choice:
         self.readings = of_none()
         self._added = 0  # times
         self._not_held = reports["id"].clear()
-        self._kinds: pl.DataFrame | None = None
+        without_kind = filings.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+        self._lacks_kinds = not without_kind.is_empty()
+        self._kinded = filings
+        self._candidates = candidates_of(filings)
         self._refresh()
 
     def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
@@ -84,17 +87,16 @@ class Choice:
         Args:
             contested: Only those of filings that supersede others or that have no kind.
         """
-        unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
-        next_ids = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")[
-            "report_id"
-        ].unique(maintain_order=True)
-        if next_ids.len():
-            return next_ids
+        if self._lacks_kinds:
+            unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
+            rest = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")
+            if rest.height:
+                return rest["report_id"].unique(maintain_order=True)
         candidates = self._candidates
         if contested:
             candidates = candidates.filter((pl.col("age") + pl.col("supersedes")) > 0)
         if candidates.is_empty():
-            return next_ids
+            return self._next["report_id"].clear()
         many = 2 ** max(self._added - _ONE_BY_ONE, 0)
         settled = (
             (pl.col("with_numbers").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
@@ -139,17 +141,10 @@ class Choice:
             self.listed.lazy(), on="report_id", how="anti", maintain_order="left"
         )
         self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode())).collect()
-        kind = pl.col("titulnaStrana").struct.field("typZavierky")
-        kinds = (
-            self.listed.lazy()
-            .filter("own")
-            .select("statement_id", kind=kind)
-            .drop_nulls()
-            .unique("statement_id", keep="first", maintain_order=True)
-            .collect()
-        )
-        if self._kinds is None or not self._kinds.equals(kinds):
-            self._kinds = kinds
+        if self._lacks_kinds:
+            kind = pl.col("titulnaStrana").struct.field("typZavierky")
+            kinds = self.listed.filter("own").select("statement_id", kind=kind).drop_nulls()
+            kinds = kinds.unique("statement_id", keep="first", maintain_order=True)
             self._kinded = with_kinds(self._filings, kinds)
             self._candidates = candidates_of(self._kinded)
         self._with_numbers = self._count_statements()
@@ -206,8 +201,6 @@ def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
         filings: Result of `by_rule`.
         kinds: ``statement_id`` and ``kind`` of those without one.
     """
-    if kinds.is_empty():
-        return filings
     by_reports = kinds.lazy().select("statement_id", by_reports="kind")
     return (
         filings.lazy()
