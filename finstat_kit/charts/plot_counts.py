@@ -180,7 +180,7 @@ def _draw_bars(ax: Axes, table: DrawnTable, drawn: _Bars) -> None:
     """Draw bars under the title and above the notes that are written."""
     bars, placed, groups = drawn.bars, drawn.rows, table.groups
     ax.spines[["top", "right", "bottom"]].set_visible(False)
-    size = placed.size(_height_left(ax))
+    size = placed.size(ax, _height_left(ax))
     ink = drawing.ink(ax)
     lengths = [float(length) for length in bars["value"]]
     ends, errors = lengths, None

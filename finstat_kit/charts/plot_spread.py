@@ -234,8 +234,8 @@ def _draw_boxes(
     if log:
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(numticks=8))
-    ax.tick_params(axis="x", labelsize=TEXT_SIZE)
-    size = placed.size(texts.height_left(ax))
+    ax.tick_params(axis="x", labelsize=texts.size_in(ax))
+    size = placed.size(ax, texts.height_left(ax))
     names = [drawing.literal(name) for name in placed.names]
     ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=placed.linespacing)
     ax.tick_params(axis="y", length=0)

@@ -43,11 +43,12 @@ class Rows(NamedTuple):
         """The distance between the lines of names, by the height of a line."""
         return 1.0 if any("\n" in name for name in self.names) else 1.2
 
-    def size(self, height: float) -> float:
+    def size(self, ax: Axes, height: float) -> float:
         """Return the points of the letters beside rows that have so many inches."""
+        largest = texts.size_in(ax)
         if height <= 0:  # too small to be laid out: the axes keep their height
-            return TEXT_SIZE
-        return min(TEXT_SIZE, max(_LETTER * 72 * height / self.height, _SMALLEST))
+            return largest
+        return min(largest, max(_LETTER * 72 * height / self.height, _SMALLEST))
 
     def broken(self, ax: Axes) -> tuple[Rows, float] | None:
         """Return the rows, long names in lines, and the inches of the names.
@@ -59,21 +60,22 @@ class Rows(NamedTuple):
         if names == self.names or len(set(names)) < len(set(self.names)):
             return None
         parts = (part for name in names for part in name.split("\n"))
-        return self._replace(names=names), max(drawing.breadth(part, TEXT_SIZE) for part in parts)
+        size = texts.size_in(ax)
+        return self._replace(names=names), max(drawing.breadth(part, size) for part in parts)
 
     def beside(self, ax: Axes) -> tuple[Rows, float]:
         """Return the rows, names cut to leave room in narrow axes, and the inches of the names.
 
         Names that would be the same are cut before their ends, such as codes, or stay whole.
         """
-        room = drawing.inches(ax)[0] * _MOST_BESIDE
+        room, size = drawing.inches(ax)[0] * _MOST_BESIDE, texts.size_in(ax)
         for end in (0, _END):
-            names = [drawing.fitted(name, room, TEXT_SIZE, end=end) for name in self.names]
+            names = [drawing.fitted(name, room, size, end=end) for name in self.names]
             if len(set(names)) == len(set(self.names)):
                 break
         else:
             names = self.names
-        longest = max((drawing.breadth(name, TEXT_SIZE) for name in names), default=0)
+        longest = max((drawing.breadth(name, size) for name in names), default=0)
         return self._replace(names=names), longest
 
 

@@ -243,3 +243,17 @@ def test_a_line_of_notes_is_below_a_chart() -> None:
             assert sum(note.split(" (")[0] in first for note in in_all) == len(in_all) - 1 - int(
                 more[:-1]
             )
+
+
+@pytest.mark.parametrize("chart", ["plot_counts", "plot_spread"])
+def test_in_a_column_of_print_names_are_as_small_as_notes(chart: str) -> None:
+    """Names and numbers of rows become smaller with the title, and more of the names is left."""
+    money = SAMPLE.financials(all_units().head(150), 2016)
+    ax = axes(3.54, 4)
+    if chart == "plot_counts":
+        fk.plot_counts(all_units(), "section", lang="en", ax=ax, register=SAMPLE)
+    else:
+        fk.plot_spread(money, "equity_ratio", by="kraj", lang="en", ax=ax, register=SAMPLE)
+
+    sizes = [text.get_fontsize() for text in (*ax.get_yticklabels(), *ax.texts)]
+    assert {*sizes} == {ax.xaxis.label.get_fontsize()}

@@ -68,7 +68,7 @@ class Captions(NamedTuple):
             units = number_format.units(units, self.lang)
         room = _room(ax, beside)
         texts = [heading if self.title is None else self.title, *([units] if units else [])]
-        size = largest = _size(ax, TITLE_SIZE)
+        size = largest = size_in(ax, TITLE_SIZE)
         while size > largest - _LESS and any(len(_lines(text, room, size)) > 1 for text in texts):
             size -= 0.5
         if len(_lines(texts[0], room, size)) > 1:
@@ -107,7 +107,7 @@ class Captions(NamedTuple):
         room = min(max(_room(ax, beside), 2), most)
         present = [note for note in notes if note]
         lines = max(lines, 2 if room < _COLUMN else 1)
-        size = _size(ax, TEXT_SIZE)
+        size = size_in(ax)
         parts = [key, *self._fitting(present, room, size, lines)]
         parts += [] if self.note is None else [self.note]
         if self.source is not None:
@@ -171,8 +171,8 @@ def _room(ax: Axes, beside: float) -> float:
     return drawing.inches(ax)[0] * GROWTH - beside
 
 
-def _size(ax: Axes, size: float) -> float:
-    """Return the size of a text around axes, which is smaller in a column of print."""
+def size_in(ax: Axes, size: float = TEXT_SIZE) -> float:
+    """Return the size of a text in or around axes, which is smaller in a column of print."""
     return size - (_LESS if drawing.inches(ax)[0] < _COLUMN else 0)
 
 
@@ -211,7 +211,7 @@ def legend_below(
         ticks: Points taken by the labels of the axis.
         marked: Whether the last entry is that of a diamond.
     """
-    room, size = _room(ax, beside), _size(ax, TEXT_SIZE)
+    room, size = _room(ax, beside), size_in(ax)
     entries = [(colour, drawing.fitted(text, room - _LEGEND_HANDLE, size))
                for colour, text in entries]  # fmt: skip
     breadths = [breadth(text, size) + _LEGEND_HANDLE for _, text in entries]
