@@ -408,7 +408,7 @@ def of_spread(
         )  # fmt: skip
         return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], are_boxes=True)
     if by is not None:
-        by = labels.field(by if isinstance(by, str) else by[0])
+        by = labels.field(by if isinstance(by, str) else next(iter(by)))
         assert isinstance(by, str)
         if by in groups.GROUPS:
             frame = groups.with_group(frame.lazy(), by)
