@@ -44,7 +44,7 @@ _OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
-_CELLS: Final = 4_000_000  # cells of forms that are read at a time; most of them are blank
+_CELLS: Final = 1_000_000  # cells that are read at a time
 # The size of a matrix of cells and reports. Small: each thread keeps the memory of the largest one
 # that it freed.
 _MATRIX: Final = 500_000
