@@ -7,7 +7,6 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
 from finstat_kit.client.register import LIVE, Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterError
@@ -57,7 +56,7 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
 
 def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
     """Return whether a frame holds the unchanged records of all units changed since a day."""
-    if changed.columns != UNITS.names():
+    if changed.schema != UNITS or changed["id"].has_nulls():
         return False
     try:
         # The number first: one request shows whether the ids can match.
@@ -66,4 +65,4 @@ def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) 
         ids = register.units.ids(changed_since=day, progress=False)["id"]
     except RegisterError:
         return False
-    return ids.equals(arguments.ids(changed["id"]))
+    return ids.equals(changed["id"])
