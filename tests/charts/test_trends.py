@@ -85,11 +85,7 @@ def test_many_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         ax = fk.plot_history(districts.filter(pl.col("okres").is_in(some.implode())), lang="en")
 
         assert len(panels(ax)) == {12: 0, 13: 13, 30: 24}[number]
-        assert (
-            {panel.get_ylim() for panel in panels(ax)} == {panels(ax)[0].get_ylim()}
-            if panels(ax)
-            else True
-        )
+        assert len({panel.get_ylim() for panel in panels(ax)}) <= 1
         assert ("Further groups, not shown: 6." in written(ax)) == (number == 30)
 
 
