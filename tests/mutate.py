@@ -399,7 +399,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a statement may be entered 90 days after it was filed",
-        "filing_order.py:_reached",
+        "filing_order.py:_way_down",
         "date(year, 1, 1) - _ENTERED_WITHIN",
         "date(year, 1, 1)",
         "test_a_filing_is_entered_within_ninety_days",
@@ -407,8 +407,8 @@ MUTATIONS = [
     Mutation(
         "where ids contradict the days of filing every statement is fetched",
         "filing_order.py:next_ids",
-        'pl.col("disordered") | (is_first',
-        "(is_first",
+        "        if is_disordered:",
+        "        if False:",
         "test_where_ids_contradict_days_of_filing_all_is_fetched",
     ),
     Mutation(

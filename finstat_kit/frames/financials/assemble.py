@@ -147,6 +147,7 @@ def assembled(
     for part in parts:
         described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
     if "title_page" in used:
+        described = described.collect().lazy()  # it is used twice
         described = described.join(
             _title_pages(reports, described),
             left_on=["unit_id", "read_from"],

@@ -377,14 +377,15 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )
     # Of most filings there is one report, and nothing to compare.
     place = listed["statement_id"].is_duplicated().arg_true()
+    if place.is_empty():
+        return listed
     first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
     highest_id = pl.col("report_id").filter("own").max().over("statement_id", "idSablony")
-    several = listed.lazy().select(pl.all().gather(place))
-    is_source = several.select(
+    is_source = listed[place].select(
         pl.col("is_source")
         & (pl.col("forms") == pl.coalesce(first_forms, "forms"))
         & (pl.col("report_id") == highest_id)
-    ).collect()["is_source"]
+    )["is_source"]
     return listed.with_columns(listed["is_source"].scatter(place, is_source))
 
 
@@ -408,22 +409,26 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     keys = ["statement_id", "period"]
     item_names = items.columns_of(readings.figures)
     columns = [*keys, "has_text", "has_other_caption", *item_names]
-    sources = listed.filter("is_source")
+    sources = listed.filter("is_source").select("report_id", "statement_id")
     if readings.contents.height:
         sources = sources.join(
             ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
         )
-    rows = (
-        readings.figures.lazy()
-        .join(sources.select("report_id", "statement_id"), on="report_id")
-        .with_columns(alone=pl.struct(keys).is_unique())
-    )
-    several = (
-        rows.filter(~pl.col("alone"))
+    rows = readings.figures.lazy()
+    single, several = _partitioned(sources.collect(), pl.col("statement_id").is_unique())
+    of_single = rows.join(single.lazy(), on="report_id").select(columns)
+    if several.is_empty():
+        return of_single
+    of_several = (
+        rows.join(several.lazy(), on="report_id")
         .group_by(keys, maintain_order=True)
         .agg(pl.col("has_text", "has_other_caption").any(), pl.col(item_names).drop_nulls().first())
     )
-    return pl.concat([rows.filter("alone").select(columns), several.select(columns)])
+    return pl.concat([of_single, of_several.select(columns)])
+
+
+def _partitioned(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+    return rows.filter(condition), rows.filter(~condition)
 
 
 def reasons_of_filings(

@@ -9,82 +9,99 @@ fetched cannot be seen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import takewhile
 from typing import Final
 
 import polars as pl
 
 # A filing on paper is entered, and gets its id, weeks after the day of filing.
 _ENTERED_WITHIN: Final = timedelta(days=90)
+_POSSIBLE: Final = pl.Schema(
+    {"unit_id": pl.Int64(), "wanted": pl.Int32(), "statement_id": pl.Int64()}
+)
+Known = Mapping[int, tuple[int | None, date | None]]
 
 
-def next_ids(listed_ids: pl.DataFrame, records: pl.LazyFrame, year: int) -> pl.Series:
+def next_ids(listed_ids: pl.DataFrame, statements: pl.DataFrame, year: int) -> pl.Series:
     """Return the statements to fetch next, one of each unit; none where nothing is missing.
 
     All that are left of a unit whose ids are not in the order of filing.
 
     Args:
         listed_ids: ``unit_id`` and ``statement_id`` of every statement of some units.
-        records: ``statement_id``, ``owner`` (id of its unit) and ``filed`` (day of filing, null
+        statements: ``statement_id``, ``owner`` (id of its unit) and ``filed`` (day of filing, null
             where it shows nothing) of those fetched, of whichever units.
         year: The earliest that is wanted.
     """
-    # What another unit lists, and so fetched further down, has no say in the order of this one.
-    is_unbroken = pl.col("fetched").cum_min().over("unit_id")
-    placed = _placed(listed_ids, records).with_columns(
-        pl.when(is_unbroken).then("filed").alias("filed"), next=~is_unbroken
-    )
-    is_first = pl.col("next") & (pl.col("next").cum_sum().over("unit_id") == 1)
-    return (
-        _reached(placed, year)
-        .filter(~pl.col("fetched") & (pl.col("disordered") | (is_first & pl.col("reached"))))
-        .select(pl.col("statement_id").unique())
-        .collect()["statement_id"]
-    )
+    known, wanted = _known(statements), dict[int, None]()
+    for unit_id, ids in _by_unit(listed_ids):
+        # What another unit lists, and so fetched further down, has no say in the order of this one.
+        fetched = list(takewhile(known.__contains__, ids))
+        reached, is_disordered = _way_down(_days(unit_id, fetched, known), len(ids), year)
+        if is_disordered:
+            wanted |= dict.fromkeys(number for number in ids if number not in known)
+        elif len(fetched) < reached:
+            wanted[ids[len(fetched)]] = None
+    return pl.Series("statement_id", list(wanted), pl.Int64)
 
 
-def possible(listed_ids: pl.DataFrame, records: pl.LazyFrame, years: Sequence[int]) -> pl.DataFrame:
+def possible(
+    listed_ids: pl.DataFrame, statements: pl.DataFrame, years: Sequence[int]
+) -> pl.DataFrame:
     """Return ``unit_id``, ``wanted`` and ``statement_id`` of what can be a filing of each year.
 
-    That is what is fetched for the year alone, as far as *records* show.
+    That is what is fetched for the year alone, as far as *statements* show.
 
     Args:
         listed_ids: As of `next_ids`.
-        records: As of `next_ids`.
+        statements: As of `next_ids`.
         years: Those that are wanted.
     """
-    placed = _placed(listed_ids, records)
-    return pl.concat(
-        _reached(placed, year)
-        .filter(pl.col("disordered") | pl.col("reached"))
-        .select("unit_id", pl.lit(year, pl.Int32).alias("wanted"), "statement_id")
-        for year in years
-    ).collect()
+    known = _known(statements)
+    rows: list[tuple[int, int, int]] = []
+    for unit_id, ids in _by_unit(listed_ids):
+        days = _days(unit_id, ids, known)
+        for year in years:
+            reached, is_disordered = _way_down(days, len(ids), year)
+            possible_ids = ids if is_disordered else ids[:reached]
+            rows += [(unit_id, year, number) for number in possible_ids]
+    return pl.DataFrame(rows, _POSSIBLE, orient="row")
 
 
-def _placed(listed_ids: pl.DataFrame, records: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each statement of each unit, the highest id first, with what is known of it."""
-    is_own = pl.col("owner") == pl.col("unit_id")  # a foreign one shows nothing
-    return (
-        listed_ids.lazy()
-        .select("unit_id", "statement_id")
-        .unique()
-        .join(records.with_columns(fetched=pl.lit(value=True)), on="statement_id", how="left")
-        .select(
-            "unit_id",
-            "statement_id",
-            pl.col("fetched").fill_null(value=False),
-            filed=pl.when(is_own).then("filed"),
-        )
-        .sort("unit_id", "statement_id", descending=True)
-    )
+def _by_unit(listed_ids: pl.DataFrame) -> Iterator[tuple[int, list[int]]]:
+    """Yield each unit and its statements, the highest id first."""
+    ids = pl.col("statement_id").unique().sort(descending=True)
+    yield from listed_ids.group_by("unit_id", maintain_order=True).agg(ids).iter_rows()
 
 
-def _reached(placed: pl.LazyFrame, year: int) -> pl.LazyFrame:
-    """Add whether each statement is ``reached`` on the way down, and its unit is ``disordered``."""
-    filed = pl.col("filed")
-    ends = (filed < date(year, 1, 1) - _ENTERED_WITHIN).fill_null(value=False)
-    return placed.with_columns(
-        reached=ends.cum_max().shift(1, fill_value=False).over("unit_id").not_()
-    ).with_columns(disordered=((filed > filed.cum_min()) & pl.col("reached")).any().over("unit_id"))
+def _known(statements: pl.DataFrame) -> Known:
+    rows = statements.select("statement_id", "owner", "filed").iter_rows()
+    return {number: (owner, filed) for number, owner, filed in rows}
+
+
+def _days(unit_id: int, ids: Sequence[int], known: Known) -> list[date | None]:
+    """Return the day of filing of each statement; a foreign one shows none."""
+    owned = (known.get(number, (None, None)) for number in ids)
+    return [filed if owner == unit_id else None for owner, filed in owned]
+
+
+def _way_down(days: Sequence[date | None], number: int, year: int) -> tuple[int, bool]:
+    """Return how many of a unit's statements are reached, and whether they are out of order.
+
+    Args:
+        days: Of filing, of the highest ids, as far as they are known.
+        number: Of the unit's statements.
+        year: The earliest that is wanted.
+    """
+    enough, earliest = date(year, 1, 1) - _ENTERED_WITHIN, date.max
+    for place, day in enumerate(days):
+        if day is None:
+            continue
+        if day > earliest:
+            return number, True
+        if day < enough:
+            return place + 1, False
+        earliest = day
+    return number, False

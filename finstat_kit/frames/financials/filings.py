@@ -64,13 +64,13 @@ def held_by(units: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def known_of(statements: pl.DataFrame) -> pl.LazyFrame:
+def known_of(statements: pl.DataFrame) -> pl.DataFrame:
     """Return what statements show about the order of filing; see `filing_order.next_ids`."""
     filed = pl.col("datumPodania")
     # Nothing is filed before its period ends, but for the days of the last month.
     is_after = filed >= pl.col("obdobieDo").dt.month_start()
     shows = _of_the_statement().is_null() & is_plausible(filed) & is_after
-    return statements.lazy().select(
+    return statements.select(
         statement_id="id", owner="idUJ", filed=pl.when(shows).then(filed.cast(pl.Date))
     )
 

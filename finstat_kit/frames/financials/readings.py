@@ -39,8 +39,8 @@ _CAPTIONS: Final = 1
 OWN: Final = 2
 _ELSEWHERE: Final = 3
 _BARE: Final = 4
-# What needs all items of a filing: whether there is any figure decides it.
-_OF_ALL: Final = frozenset({"reason", "sums_failing", "balance_difference"})
+# What is given, or not, by whether a filing has any figure.
+_SHOWN: Final = frozenset({"reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
@@ -107,9 +107,10 @@ class FigureReader:
         self._form_of = form_of
         self._live = live
         self._activity = activity
-        self._used = _OF_ALL | set(items.names()) if columns is None else frozenset(columns)
+        self._used = _SHOWN | set(items.names()) if columns is None else frozenset(columns)
         self._periods = ("current", "previous") if previous else ("current",)
-        self._every = previous or not self._used.isdisjoint(_OF_ALL)
+        self._every = previous or "sums_failing" in self._used
+        self._shows_any = not self._used.isdisjoint(_SHOWN)
 
     def of_tables(self, reports: pl.DataFrame) -> Readings:
         """Read records of reports, each once, out of their tables."""
@@ -138,7 +139,7 @@ class FigureReader:
         templates = fitting["template"].unique().sort().to_list()
         for template in templates:
             of_form = fitting.filter(template=template).drop("template")
-            form_checks, form_figures = self._read_form(of_form, cells, self._plan(template))
+            form_checks, form_figures = self._of_form(of_form, cells, template)
             checks.append(form_checks)
             figures += form_figures
         all_figures = pl.concat(figures, how="diagonal")
@@ -150,7 +151,7 @@ class FigureReader:
             # Parts of the files without such a cell are not read.
             with_text = _with_cells(bare, cells, pl.col("value").is_null())
             reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
-            odd_forms = [template for template in templates if self._plan(template).mismatched]
+            odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
             filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
         if not of_others.is_empty():
@@ -162,6 +163,28 @@ class FigureReader:
         return Readings(
             all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons), contents
         )
+
+    def _of_form(
+        self, reports: pl.DataFrame, cells: CellsOf, template: int
+    ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
+        """Return the checks of reports on one form, and their figures period by period.
+
+        One number shows that there is any. All items are read only of reports without it, and of
+        those with a cell that is no number.
+        """
+        plan = self._plan(template, every=self._every)
+        checks, figures = self._read_form(reports, cells, plan)
+        if self._every or not self._shows_any:
+            return checks, figures
+        (now,) = figures
+        clear = now.filter(any_of_items(items.columns_of(now)))
+        clear = clear.join(
+            _with_cells(reports, cells, pl.col("value").is_null()), on="report_id", how="anti"
+        )
+        rest = reports.join(clear, on="report_id", how="anti")
+        rest_checks, rest_figures = self._read_form(rest, cells, self._plan(template, every=True))
+        checks = checks.join(clear, on="report_id", how="semi")
+        return pl.concat([checks, rest_checks], how="diagonal"), [clear, *rest_figures]
 
     def _read_form(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
@@ -222,11 +245,14 @@ class FigureReader:
         ]
         return frame.cast({"failing": pl.Int32}), figures
 
-    def _plan(self, template: int) -> _Plan:
-        """Return what is read of reports on a form."""
+    def _plan(self, template: int, *, every: bool) -> _Plan:
+        """Return what is read of reports on a form: every item, or those that are used."""
         form = self._form_of(template)
         assert form is not None  # reports fit it
-        wanted = None if self._every else self._used.intersection(items.names())
+        wanted = None if every else self._used.intersection(items.names())
+        if wanted is not None and self._shows_any:
+            first = next(item.name for item in items.item_table() if template in item.forms)
+            wanted |= {first}
         checks = self._used & {"sums_failing", "balance_difference"}
         return _planned(form, self._live(template), self._activity, wanted, checks, self._periods)
 
