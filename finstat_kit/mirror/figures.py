@@ -241,7 +241,7 @@ class Figures:
 
         Args:
             ids: Of the reports.
-            title: Whether their title pages are read; else they are null.
+            title: Whether their title pages are read.
             files: Whether their files are.
         """
         columns = _columns(title=title, files=files)
@@ -311,17 +311,14 @@ def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
 
 def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:
     """Return the columns to read of reports, instead of their tables their sizes."""
-    schema = KINDS["reports"].schema
-    pages, attachments = (
-        pl.col(name) if is_needed else pl.lit(None, schema[name])
-        for name, is_needed in {"titulnaStrana": title, "prilohy": files}.items()
-    )
-    seat = pages.struct.field("adresa").struct.field(*assemble.SEAT)
-    page = pl.struct(pages.struct.field(*assemble.PAGE), adresa=pl.struct(seat))
-    return [
-        *_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version",
-        page.alias("titulnaStrana"), attachments.alias("prilohy"),
-    ]  # fmt: skip
+    columns: list[str | pl.Expr] = [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version"]
+    if title:
+        page = pl.col("titulnaStrana").struct.field
+        seat = page("adresa").struct.field(*assemble.SEAT)
+        columns.append(
+            pl.struct(page(*assemble.PAGE), adresa=pl.struct(seat)).alias("titulnaStrana")
+        )
+    return [*columns, "prilohy"] if files else columns
 
 
 def _narrowed(

@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import filings, items
 from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_filings
-from finstat_kit.frames.financials.readings import Readings, any_of_items, has_tables, of_items
+from finstat_kit.frames.financials.readings import Readings, has_tables, of_items
 from finstat_kit.frames.reports.cells import EURO, REASON
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
@@ -196,8 +196,9 @@ def _of_the_year_before(
     used: Collection[str],
 ) -> pl.LazyFrame:
     """Return what filings contain of the year before theirs, where they contain anything."""
-    is_any = pl.col("has_text") | any_of_items(item_names)
-    before = figures.filter(pl.col("period") == "previous", is_any)
+    before = figures.filter(
+        pl.col("period") == "previous", pl.any_horizontal("has_text", "has_figure")
+    )
     begins = pl.col("period_from")
     last = pl.when(filings.is_plausible(begins)).then(begins.dt.offset_by("-1d"))
     # Title pages are typed by filers: where theirs ends on another day, its length is not known.
@@ -226,13 +227,13 @@ def _with_reasons(
     """
     reason = (
         pl.when("undated").then(pl.lit("unreadable", REASON))
-        .when(~pl.col("any_figure")).then(nothing)
+        .when(~pl.col("has_figure")).then(nothing)
         .when("has_text").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
         .when("has_other_caption").then(pl.lit("caption_mismatch", REASON))
     )  # fmt: skip
     is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
-    shown = pl.col("any_figure") & ~pl.col("foreign") & ~pl.col("undated")
+    shown = pl.col("has_figure") & ~pl.col("foreign") & ~pl.col("undated")
 
     def held(name: str) -> pl.Expr:
         if name == "reason":
@@ -242,7 +243,7 @@ def _with_reasons(
         return pl.lit(None) if name in _ITEMS else pl.col(name)
 
     return (
-        rows.with_columns(any_figure=any_of_items(item_names), foreign=is_foreign)
+        rows.with_columns(pl.col("has_figure").fill_null(value=False), foreign=is_foreign)
         .with_columns(shown=shown)
         .select(held(n).cast(dtype).alias(n) for n, dtype in schema().items() if n in used)
     )
@@ -261,13 +262,25 @@ def form_order() -> pl.Expr:
 
 
 def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Return what each filing's figures come from: of two reports the balance sheet."""
+    """Return what each filing's figures come from: of two reports the balance sheet.
+
+    What title pages have is null where *listed* is without them.
+    """
     currency = pl.col("mena").str.strip_chars().str.to_uppercase()
     currency = pl.when(currency != "").then(currency)
-    seat = pl.col("page").struct.field("adresa")
+    page = pl.col("titulnaStrana").struct
+    seat = page.field("adresa").struct
+    of_pages = {
+        "before_from": page.field("predchadzajuceObdobieOd"),
+        "before_to": page.field("predchadzajuceObdobieDo"),
+        "nace_filed": page.field("skNace"),
+        "seat_filed": seat.field("mesto"),
+        "postcode_filed": seat.field("psc"),
+    }
+    has_pages = "titulnaStrana" in listed.collect_schema()
     return (
         listed.filter(_is_read())
-        .with_columns(currency=currency, order=form_order(), page=pl.col("titulnaStrana"))
+        .with_columns(currency=currency, order=form_order())
         .sort(
             "statement_id", "order", "report_id", descending=[False, False, True], nulls_last=True
         )
@@ -280,16 +293,13 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
                 pl.col("currency").filter("is_source", pl.col("currency") != EURO).first(),
                 pl.col("currency").drop_nulls().first(),
             ),
-            before_from=pl.col("page").struct.field("predchadzajuceObdobieOd").first(),
-            before_to=pl.col("page").struct.field("predchadzajuceObdobieDo").first(),
-            nace_filed=pl.col("page").struct.field("skNace").first(),
-            seat_filed=seat.struct.field("mesto").first(),
-            postcode_filed=seat.struct.field("psc").first(),
+            **{name: value.first() for name, value in of_pages.items() if has_pages},
         )
         .with_columns(
+            **{} if has_pages else dict.fromkeys(of_pages, pl.lit(None)),
             family=pl.col("template").replace_strict(
                 items.FAMILY_OF, default=None, return_dtype=items.FAMILY
-            )
+            ),
         )
     )
 

@@ -402,13 +402,14 @@ def ambiguous(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a row for each filing and period: each item, ``has_text``, ``has_other_caption``.
+    """Return a row for each filing and period: each item and what `Readings` has beside these.
 
     Reports that contradict each other give none.
     """
     keys = ["statement_id", "period"]
     item_names = items.columns_of(readings.figures)
-    columns = [*keys, "has_text", "has_other_caption", *item_names]
+    flags = ["has_figure", "has_text", "has_other_caption"]
+    columns = [*keys, *flags, *item_names]
     sources = listed.filter("is_source").select("report_id", "statement_id")
     if readings.contents.height:
         sources = sources.join(
@@ -422,7 +423,7 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     of_several = (
         rows.join(several.lazy(), on="report_id")
         .group_by(keys, maintain_order=True)
-        .agg(pl.col("has_text", "has_other_caption").any(), pl.col(item_names).drop_nulls().first())
+        .agg(pl.col(flags).any(), pl.col(item_names).drop_nulls().first())
     )
     return pl.concat([of_single, of_several.select(columns)])
 

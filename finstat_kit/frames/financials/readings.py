@@ -53,6 +53,7 @@ _FIGURES: Final = pl.Schema(
     {
         "report_id": pl.Int64(),
         "period": PERIOD,
+        "has_figure": pl.Boolean(),
         "has_text": pl.Boolean(),
         "has_other_caption": pl.Boolean(),
     }
@@ -67,8 +68,9 @@ class Readings(NamedTuple):
 
     Attributes:
         figures: One row per report and period, a column per item that is wanted and that the forms
-            have; ``has_text``, whether an item is null because a cell of it is no number, and
-            ``has_other_caption``, whether one is because its row has another caption.
+            have; ``has_figure``, whether there is an item, wanted or not; ``has_text``, whether an
+            item is null because a cell of it is no number, and ``has_other_caption``, whether one
+            is because its row has another caption.
         checks: ``report_id``, ``failing`` and ``balance_difference`` of reports of the items.
         reasons: ``report_id``, ``reason`` and ``rank``: why reports have no figures; of the lowest
             rank the first reason is given.
@@ -145,8 +147,7 @@ class FigureReader:
         all_figures = pl.concat(figures, how="diagonal")
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
-            names = items.columns_of(all_figures)
-            filled = all_figures.filter(pl.col("period") == "current", any_of_items(names))
+            filled = all_figures.filter("has_figure", pl.col("period") == "current")
             bare = fitting.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             with_text = _with_cells(bare, cells, pl.col("value").is_null())
@@ -177,14 +178,13 @@ class FigureReader:
         if self._every or not self._shows_any:
             return checks, figures
         (now,) = figures
-        clear = now.filter(any_of_items(items.columns_of(now)))
-        clear = clear.join(
-            _with_cells(reports, cells, pl.col("value").is_null()), on="report_id", how="anti"
-        )
+        with_text = _with_cells(reports, cells, pl.col("value").is_null())
+        clear = now.filter("has_figure").join(with_text, on="report_id", how="anti")
         rest = reports.join(clear, on="report_id", how="anti")
-        rest_checks, rest_figures = self._read_form(rest, cells, self._plan(template, every=True))
+        more_checks, more = self._read_form(rest, cells, self._plan(template, every=True))
         checks = checks.join(clear, on="report_id", how="semi")
-        return pl.concat([checks, rest_checks], how="diagonal"), [clear, *rest_figures]
+        figures = [clear, *(of_rest.select(clear.columns) for of_rest in more)]
+        return pl.concat([checks, more_checks], how="diagonal"), figures
 
     def _read_form(
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
@@ -192,6 +192,7 @@ class FigureReader:
         """Return the checks of reports on one form, and their figures period by period."""
         ids, imbalances, failing = [], [], []
         texts: dict[str, list[Mask]] = {period: [] for period in self._periods}
+        filled: dict[str, list[Mask]] = {period: [] for period in self._periods}
         added: dict[tuple[str, str], list[Floats]] = {term: [] for term in plan.terms}
         for some, amounts in _amounts(reports, cells, plan):
             ids.append(some)
@@ -200,12 +201,15 @@ class FigureReader:
             if "sums_failing" in self._used:
                 failing.append(failing_sums(amounts, plan.sums))
             has_nan = {period: np.zeros(len(some), np.bool_) for period in self._periods}
+            has_figure = {period: np.zeros(len(some), np.bool_) for period in self._periods}
             for (item, period), terms in plan.terms.items():
                 sums = amounts.up(terms)
                 added[item, period].append(sums.amounts)
                 has_nan[period] |= np.isnan(sums.values)
-            for period, of_period in texts.items():
-                of_period.append(has_nan[period])
+                has_figure[period] |= ~np.isnan(sums.amounts)
+            for period in self._periods:
+                texts[period].append(has_nan[period])
+                filled[period].append(has_figure[period])
         if not ids:
             return pl.DataFrame(schema=_CHECKS), []
         amounts_read = in_cents(
@@ -230,6 +234,7 @@ class FigureReader:
                 [
                     frame["report_id"],
                     pl.Series("period", [period], PERIOD).new_from_index(0, reports.height),
+                    pl.Series("has_figure", np.concatenate(filled[period])),
                     pl.Series("has_text", np.concatenate(texts[period])),
                     pl.Series("has_other_caption", [plan.mismatched]).new_from_index(
                         0, reports.height
