@@ -406,10 +406,24 @@ MUTATIONS = [
     ),
     Mutation(
         "where ids contradict the days of filing every statement is fetched",
-        "filing_order.py:next_ids",
-        "        if is_disordered:",
-        "        if False:",
+        "filing_order.py:_way_down",
+        "return number, True",
+        "continue",
         "test_where_ids_contradict_days_of_filing_all_is_fetched",
+    ),
+    Mutation(
+        "a cell that is no number is a reason where the items that are used are numbers",
+        "readings.py:FigureReader._of_form",
+        '.join(with_text, on="report_id", how="anti")',
+        "",
+        "test_a_cell_that_is_no_number",
+    ),
+    Mutation(
+        "reports without the items that are used are read whole for their reason",
+        "readings.py:FigureReader._of_form",
+        "[clear, *(of_rest",
+        "[now, *(of_rest.clear()",
+        "test_a_cell_that_is_no_number",
     ),
     Mutation(
         "what shows no day of filing ends no walk",

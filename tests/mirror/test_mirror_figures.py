@@ -234,10 +234,13 @@ def test_a_unit_outside_a_part_is_not_held(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
-    """An item with one is null, and has the reason, as a report of nothing else has."""
+    """An item with one is null, and has the reason, as a report of nothing else has.
+
+    Whatever other items are read beside the reason, and of a report without assets, too.
+    """
     sample = fk.sample(12)
     whole = sample.reports.get(sample.reports.ids()).filter(idSablony=687)
-    ids = whole.filter(pl.col("tabulky").list.get(0).list.get(0) != "")["id"].head(2).to_list()
+    ids = whole.filter(pl.col("tabulky").list.get(0).list.get(0) != "")["id"].head(4).to_list()
     register = Watched(sample)
 
     def altered(path: str, query: str) -> Reply | None:
@@ -246,6 +249,12 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
         body = sample._answer("GET", path, query).body
         if query == f"id={ids[0]}":  # its first cell, total assets
             return Reply(200, {}, re.sub(rb'("data":\[)"[^"]*"', rb'\1"abc"', body, count=1))
+        if query == f"id={ids[3]}":  # its non-current assets
+            third = rb'("data":\["[^"]*","[^"]*",)"[^"]*"'
+            return Reply(200, {}, re.sub(third, rb'\1"abc"', body, count=1))
+        if query == f"id={ids[2]}":  # all of its assets
+            blanks = b'"data":[""' + b',""' * 45 + b"]"
+            return Reply(200, {}, re.sub(rb'"data":\[[^]]*\]', blanks, body, count=1))
         tables = b'"tabulky":[{"data":["x"' + b',""' * 45 + b"]}"
         rest = b"".join(b',{"data":[""' + b',""' * (n - 1) + b"]}" for n in (44, 76))
         return Reply(200, {}, re.sub(rb'"tabulky":\[.*?\]\}\]', tables + rest + b"]", body))
@@ -260,6 +269,11 @@ def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     assert one["total_assets"] is None
     assert one["reason"] == "not_a_number"
     assert money.filter(report_id=ids[1])["reason"].to_list() == ["not_a_number"]
+    assert money.filter(report_id=ids[2])["reason"].to_list() == [None]
+    assert money.filter(report_id=ids[3])["reason"].to_list() == ["not_a_number"]
+    for item in ("total_assets", "inventories", "sales"):
+        columns = ["report_id", item, "reason"]
+        assert_frame_equal(mirror.financials().select(columns).collect(), money.select(columns))
 
 
 @pytest.mark.slow
