@@ -53,14 +53,12 @@ def answered_since(
     """Return the day that ``changed_since`` names, if the register can answer it.
 
     Raises:
-        UsageError: A copy begins later, does not know the days of change, or has no lists.
+        UsageError: A mirror begins later, does not know the days of change, or has no lists.
     """
     day = arguments.changed_since(changed_since, session.today)
     if warns and changed_since is not None and day > (today := session.today()):
         warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
-    if session.copy is None:
-        return day
-    part = session.copy.part()
+    part = session.source.part()
     if part.extract:
         raise UsageError(
             f"this mirror is an extract of some units and has no list of {name}",
@@ -96,8 +94,8 @@ def warn_of_none(
     session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
 ) -> None:
     """Warn where nothing changed since a day that was counted back, and name that day."""
-    if number or session.copy is not None or not arguments.is_span(changed_since):
-        return  # the data of a copy end on its day
+    if number or not arguments.is_span(changed_since) or session.source.part().ends:
+        return
     if query.filters or query.after_id or limit == 0:
         return  # other reasons to find nothing
     warn(

@@ -43,7 +43,7 @@ def match_units(
     """Match the rows of a frame with units; see `Register.match_units`."""
     rows = matching.columns(arguments.collected("frame", frame), ico=ico, name=name, place=place)
     # Those of a mirror are read at the first search.
-    names = None if name is None else units._names()
+    names = None if name is None else session.source.names()
     if names is None and ico is None:
         raise UsageError(
             "the register has no search for names",
@@ -52,7 +52,7 @@ def match_units(
     matcher = matching.Matcher(rows, names)
     numbers = matcher.numbers()
     # A list for each number, and as a rule one record.
-    expected = 0 if session.copy is not None else 2 * len(numbers)
+    expected = 2 * len(numbers) * session.source.cost
     if dry_run:
         return plan_of(session, {"units": (expected, None)})
     refuse_long_work(expected, session, max_requests)
@@ -76,8 +76,8 @@ def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
             "in a mirror"
         )
         return
-    part = None if session.copy is None else session.copy.part()
-    if part is not None and (part.extract or part.since is not None):
+    part = session.source.part()
+    if part.extract or part.since is not None:
         warn(
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
             "may be another unit's too"
@@ -94,7 +94,7 @@ def units_with_numbers(
         numbers: Kinds and digits, each once.
         progress: Whether a bar is shown.
     """
-    if session.copy is not None and (records := session.copy.all_records("units")) is not None:
+    if (records := session.source.all_records("units")) is not None:
         parts = [
             records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
             .select(pl.lit(kind).alias("kind"), number=kind, id="id")
@@ -151,8 +151,8 @@ def of_place(
             raise invalid("places", name, fault, cure=codes)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
-    if session.copy is not None and (copied := session.copy.all_records("units")) is not None:
-        records = copied.filter(pl.col("pravnaForma") == legal_form).collect()
+    if (every := session.source.all_records("units")) is not None:
+        records = every.filter(pl.col("pravnaForma") == legal_form).collect()
     else:
         ids = units.ids(legal_form_code=legal_form, progress=False)
         records = units.get(ids, errors="keep", max_requests=max_requests, progress=progress)
