@@ -20,7 +20,7 @@ from finstat_kit.arguments import AnyFrame, By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.collections.fetching import Source
-from finstat_kit.client.session import LIVE_RATE, Session
+from finstat_kit.client.session import LIVE_RATE, Inner, Session
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.counts.count_by import Every
@@ -46,7 +46,7 @@ _LANG: Final = "FINSTAT_KIT_LANG"
 WORDS: Final = Words("register")
 
 
-class Register(Checked):
+class Register(Inner, Checked):
     """The register behind a base URL.
 
     Args:
@@ -1348,10 +1348,6 @@ class Register(Checked):
         return history
 
     def _source_name(self, lang: Lang) -> str:
-        """Name the source of the data, for titles, panels and citations.
-
-        Only the live host is called the Register of Financial Statements.
-        """
         return source_name(self.base_url, bool(self.invented), lang)
 
     def _citation(self, lang: Lang) -> str:
@@ -1366,12 +1362,6 @@ class Register(Checked):
     @property
     def _is_live(self) -> bool:
         return not self.invented and is_live(self.base_url)
-
-    def _language(self, lang: Lang | None) -> Lang:
-        return arguments.lang(self.lang if lang is None else lang)
-
-    def _lookup(self, codelist: str) -> pl.DataFrame:
-        return self._session.source.codelist(codelist)
 
 
 def _in_bibtex(text: str) -> str:

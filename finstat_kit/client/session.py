@@ -1,4 +1,4 @@
-"""The state shared by the methods and collections of a register."""
+"""What a register is inside: its session, and all that the package uses of it beside users."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport import forks
@@ -89,3 +91,28 @@ class Session:
         if refresh:
             return self.exchange.get(request, stop)
         return self.exchange.kept(request, stop, day=self.today())
+
+
+class Inner:
+    """The inner interface of a register: all that charts, widgets, the command and mirrors use.
+
+    Users have the public one; what else begins with "_" belongs to the register alone.
+    """
+
+    lang: Lang
+    _session: Session
+
+    def _language(self, lang: Lang | None) -> Lang:
+        """Return the language of a call, the register's own if none is given."""
+        return arguments.lang(self.lang if lang is None else lang)
+
+    def _lookup(self, codelist: str) -> pl.DataFrame:
+        """Return a codelist."""
+        return self._session.source.codelist(codelist)
+
+    def _source_name(self, lang: Lang) -> str:
+        """Name the source of the data, for titles, panels and citations.
+
+        Only the live host is called the Register of Financial Statements.
+        """
+        raise NotImplementedError
