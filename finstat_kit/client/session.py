@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from finstat_kit.client.collections.fetching import Source
 
 T = TypeVar("T")
-LIVE_RATE: Final = 5.0  # requests per second of a real host, unless another rate is given
+# Requests per second of a real host, unless another rate is given: none is published, and other
+# clients of the register send four to five.
+LIVE_RATE: Final = 5.0
 
 
 class Fetched:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
-_MOST_REQUESTS: Final = 10_000  # record requests sent to a real host by default
+# Record requests sent to a real host by default: half an hour at `LIVE_RATE`.
+_MOST_REQUESTS: Final = 10_000
 # The approximate number of records of the live register, and the days that they take.
 _WHOLE: Final = {
     "units": "every unit, one request each{rate}: some 2.6 million, about six days",
