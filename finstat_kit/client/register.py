@@ -1030,7 +1030,7 @@ class Register(Inner, Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        filed = methods.reports.as_printed(
+        filed = methods.reports.reports_as_filed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
         filed.source = self._citation(filed.lang)

@@ -21,7 +21,7 @@ from finstat_kit.errors import (
     NotHeld,
     ProtocolError,
     RegisterError,
-    holding,
+    attaching,
     invalid,
 )
 from finstat_kit.progress import Advance, bar
@@ -262,7 +262,7 @@ def fetch_records(
         return Either(f"{done}, which are in .partial", done)
 
     fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
-    with holding(so_far, text, going_on=session.going_on()), closing(fetched):
+    with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
         for id_, record in fetched:
             advance(1)
             if isinstance(record, ProtocolError) and not keep:

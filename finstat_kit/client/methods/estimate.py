@@ -14,9 +14,9 @@ from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import most_requests, outcomes, refuse_long_work
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, holding, invalid
-from finstat_kit.frames.counts import estimate as estimation
-from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
+from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, attaching, invalid
+from finstat_kit.frames.counts import estimation
+from finstat_kit.frames.counts.estimation import NO_RECORD, UNREADABLE
 from finstat_kit.frames.places import labels
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
@@ -114,7 +114,7 @@ def _listed(
     # A partial list of ids is not an estimate.
     text = "interrupted while the ids were listed: there is no estimate yet"
     try:
-        with holding(lambda: None, lambda: text):
+        with attaching(lambda: None, lambda: text):
             if size.may_be_refused:
                 number = walk.count_or_none(session, query, size.over)
                 if number is not None:
@@ -157,7 +157,7 @@ def _fetched(
     )
     try:
         with (
-            holding(so_far, text, going_on=session.going_on()),
+            attaching(so_far, text, going_on=session.going_on()),
             closing(fetched),
             bar("records", ids.len(), remote=session.watched, progress=progress) as advance,
         ):

@@ -18,7 +18,7 @@ from finstat_kit.client.collections.fetching import (
 )
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
-from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid
+from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
     filing_order,
@@ -320,7 +320,7 @@ def _by_chunks(
         return Either(f"{finished}, whose rows are in .partial", finished)
 
     with (
-        holding(finished, text, going_on=session.going_on()),
+        attaching(finished, text, going_on=session.going_on()),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK

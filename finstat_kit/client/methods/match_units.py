@@ -16,9 +16,9 @@ from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid, warn
+from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid, warn
 from finstat_kit.frames.places import match_names
-from finstat_kit.frames.units import match_units as matching
+from finstat_kit.frames.units import matching
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import next_query
@@ -122,7 +122,7 @@ def units_with_numbers(
         return f"interrupted while {len(numbers):,} numbers were looked up"
 
     with (
-        holding(lambda: None, text, going_on=session.going_on()),
+        attaching(lambda: None, text, going_on=session.going_on()),
         bar("numbers", len(numbers), remote=session.watched, progress=progress) as advance,
     ):
         for (kind, digits), ids in in_order(numbers, fetch, session.connections):
@@ -156,16 +156,16 @@ def of_place(
     else:
         ids = units.ids(legal_form_code=legal_form, progress=False)
         records = units.get(ids, errors="keep", max_requests=max_requests, progress=progress)
-    own = wanted.join(
+    found = wanted.join(
         records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
     )
-    each = wanted.join(own.group_by("code").len(), on="code", how="left").fill_null(0)
+    each = wanted.join(found.group_by("code").len(), on="code", how="left").fill_null(0)
     for code, number in each.filter(pl.col("len") != 1).iter_rows():
-        ids_text = ", ".join(map(str, own.filter(pl.col("code") == code)["id"]))
+        ids_text = ", ".join(map(str, found.filter(pl.col("code") == code)["id"]))
         raise NotFound(
             f"{code} has no unit of the legal form {legal_form}"
             if number == 0
             else f"{code} has {number} units of the legal form {legal_form}: {ids_text}",
             cure="take the one that is meant by its id" if number else "",
         )
-    return own.select(records.columns)
+    return found.select(records.columns)

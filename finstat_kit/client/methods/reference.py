@@ -11,7 +11,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, holding
+from finstat_kit.errors import Either, NotFound, attaching
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
 from finstat_kit.protocol import forms, requests, wire
@@ -55,7 +55,10 @@ def shipped_first(session: Session) -> FormOf:
             f"interrupted while template {template} was requested; the reports read before it are "
             "lost"
         )
-        with holding(lambda: None, lambda: text), closing(heeding_interrupts(fetch)) as fetched:
+        with (
+            attaching(lambda: None, lambda: text),
+            closing(heeding_interrupts(fetch)) as fetched,
+        ):
             (requested,) = next(fetched)
         return requested
 
