@@ -444,23 +444,7 @@ def ids(value: object, name: str = "ids") -> pl.Series:
             )
         value = value["id"]
     if isinstance(value, pl.Series):
-        # Under a plain name: polars treats ``*`` and ``^…$`` as patterns of names.
-        series = value.alias("id")
-        series = series if series.dtype != pl.Null else series.cast(pl.Int64)
-        if not series.dtype.is_integer() or series.null_count():
-            raise invalid(
-                name,
-                ...,
-                f": the column {value.name!r} is {series.dtype} with {series.null_count()} nulls",
-                give="whole numbers, none missing",
-            )
-        numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
-        outside = series.filter((numbers < 0).fill_null(value=True))
-        if outside.len():
-            raise invalid(
-                name, ..., f": {outside[0]} is not allowed", give=f"ids from 0 to {MAX_ID}"
-            )
-        return numbers
+        return _ids_of_series(value, name)
     if hasattr(value, "__index__") and not isinstance(value, bool):  # numpy's integers, too
         value = [whole(name, value, 0, MAX_ID)]
     try:
@@ -480,6 +464,24 @@ def ids(value: object, name: str = "ids") -> pl.Series:
     if not _are_plain(items):
         items = [whole(f"{name}[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
     return pl.Series("id", items, dtype=pl.Int64)
+
+
+def _ids_of_series(column: pl.Series, name: str) -> pl.Series:
+    # Under a plain name: polars treats ``*`` and ``^…$`` as patterns of names.
+    series = column.alias("id")
+    series = series if series.dtype != pl.Null else series.cast(pl.Int64)
+    if not series.dtype.is_integer() or series.null_count():
+        raise invalid(
+            name,
+            ...,
+            f": the column {column.name!r} is {series.dtype} with {series.null_count()} nulls",
+            give="whole numbers, none missing",
+        )
+    numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
+    outside = series.filter((numbers < 0).fill_null(value=True))
+    if outside.len():
+        raise invalid(name, ..., f": {outside[0]} is not allowed", give=f"ids from 0 to {MAX_ID}")
+    return numbers
 
 
 def _are_plain(items: list[int]) -> bool:

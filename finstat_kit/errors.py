@@ -55,7 +55,7 @@ def value_in_python(value: object) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
-class Words:
+class Wording:
     """How errors name arguments: as in Python. The command has its own words."""
 
     def argument(self, name: str, value: object = ...) -> str:
@@ -71,7 +71,7 @@ class Words:
         return "; ".join(part for part in (message, self.phrase(cure)) if part)
 
 
-PYTHON: Final = Words()
+PYTHON: Final = Wording()
 
 
 class RegisterError(Exception):
@@ -112,7 +112,7 @@ class RegisterError(Exception):
     def __str__(self) -> str:
         return self.text(PYTHON)
 
-    def text(self, words: Words) -> str:
+    def text(self, words: Wording) -> str:
         """Return what happened, what to do, where it happened, and where to resume."""
         where = ""
         if self.url is not None:
@@ -123,7 +123,7 @@ class RegisterError(Exception):
             where += f"\n  nothing is lost up to id {self.cursor}: resume with {resume}"
         return words.sentence(self._happened(words), self.cure) + where
 
-    def _happened(self, words: Words) -> str:
+    def _happened(self, words: Wording) -> str:
         return self.message
 
     def _render_traceback_(self) -> list[str]:
@@ -197,7 +197,7 @@ class UsageError(RegisterError, ValueError):
         self.argument = argument
         self.value = value
 
-    def _happened(self, words: Words) -> str:
+    def _happened(self, words: Wording) -> str:
         if self.argument is None:
             return self.message.removeprefix(": ")
         space = "" if self.message.startswith(":") else " "
@@ -338,7 +338,7 @@ class Interrupted(KeyboardInterrupt):
     def __str__(self) -> str:
         return self.text(PYTHON)
 
-    def text(self, words: Words) -> str:
+    def text(self, words: Wording) -> str:
         """Return how far it was, and how to resume."""
         return words.phrase(self.message)
 
@@ -351,7 +351,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @contextmanager
-def holding(
+def attaching(
     partial: Callable[[], pl.DataFrame | None],
     text: Callable[[], str | Either],
     cursor: Callable[[], int | None] = lambda: None,

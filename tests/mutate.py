@@ -100,21 +100,21 @@ MUTATIONS = [
     ),
     Mutation(
         "an error carries the rows so far",
-        "errors.py:holding",
+        "errors.py:attaching",
         "error.partial, error.cursor = partial(), cursor()",
         "error.cursor = cursor()",
         "test_an_error_loses_nothing test_an_error_keeps_the_finished_units",
     ),
     Mutation(
         "an error carries the cursor to resume from",
-        "errors.py:holding",
+        "errors.py:attaching",
         "error.partial, error.cursor = partial(), cursor()",
         "error.partial = partial()",
         "test_after_an_error_the_same_page_is_asked_again",
     ),
     Mutation(
         "an interruption keeps the rows and the cursor",
-        "errors.py:holding",
+        "errors.py:attaching",
         "cursor=cursor(), partial=partial()",
         "",
         "test_an_interrupted_get_keeps_the_rows_so_far test_an_interruption_tells_how_to_go_on",
@@ -292,7 +292,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a name that two places share is no match",
-        "match_names.py:match",
+        "match_names.py:_PlaceIndex.matched",
         "sorted(next(codes, ()))) == 1",
         "sorted(next(codes, ()))) >= 1",
         "test_ambiguous_names_are_listed",
@@ -628,7 +628,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the order of a draw is fixed",
-        "estimate.py:drawn",
+        "estimation.py:drawn",
         "np.argsort(key)",
         "np.argsort(-key)",
         "test_the_order_is_fixed_for_ever",
@@ -1033,21 +1033,21 @@ MUTATIONS = [
     # What analysts bring and take away.
     Mutation(
         "of several units with a name none is chosen",
-        "match_units.py:_match",
+        "matching.py:_match",
         "if len(there) == 1:",
         "if there:",
         "test_nothing_doubtful_is_chosen",
     ),
     Mutation(
         "a number whose unit has another name is doubtful",
-        "match_units.py:_confirms",
+        "matching.py:_confirms",
         "return _is_alike(row.bare.split(), unit.bare.split())",
         "return True",
         "test_nothing_doubtful_is_chosen",
     ),
     Mutation(
         "numbers within names are the same",
-        "match_units.py:_is_alike",
+        "matching.py:_is_alike",
         "digits[0] and digits[0] != digits[1]",
         "False",
         "test_nothing_doubtful_is_chosen",

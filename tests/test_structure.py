@@ -17,6 +17,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import errors
+from finstat_kit.client.session import Inner
 from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
 from tests.mutate import MUTATIONS, found_tests, mutated
 
@@ -93,6 +94,22 @@ def test_the_folders_hold_what_design_says() -> None:
     root = {path.stem for path in PACKAGE.glob("*.py")}
 
     assert root == {"__init__", "__main__", "arguments", "errors", "progress"}
+
+
+def test_others_use_the_inner_interface_of_a_register() -> None:
+    """Nothing outside its folder uses what is a register's alone."""
+    own = {name for name in vars(fk.Register) if name.startswith("_")} - set(vars(Inner))
+    using = {
+        (path.name, node.attr)
+        for path in PACKAGE.rglob("*.py")
+        if path.parent.name != "client"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in own and not node.attr.startswith("__")
+        if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    }
+
+    assert "_citation" in own
+    assert not using
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from finstat_kit.cli.lists import count, get, ids
 from finstat_kit.cli.mirrors import mirror, sync
 from finstat_kit.cli.output import Output, harmless, set_encoding, silence
 from finstat_kit.cli.statements import financials, form, statement
-from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Words
+from finstat_kit.errors import Either, Interrupted, RegisterError, UsageError, Wording
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _print_warning(
     click.echo(harmless(f"Warning: {message}"), err=True)
 
 
-class _Shell(Words):
+class _Shell(Wording):
     """The words of the command that ran."""
 
     def __init__(self, context: click.Context | None) -> None:

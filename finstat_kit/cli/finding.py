@@ -53,7 +53,7 @@ def find(
         from finstat_kit.client.collections.collection import numbers_meant
 
         # No place is called so: the text may be a unit's name or number.
-        if numbers_meant(text) or reg.units._names() is not None:
+        if numbers_meant(text) or reg._session.source.has_names:
             records = _units_named(reg, text, limit)
             if records.height:
                 click.echo("no place has this name: these are units", err=True)

@@ -209,7 +209,7 @@ def get(
     # A bar and rows on the same terminal would write over each other.
     progress = False if output.streams and sys.stdout.isatty() else None
     records = stream_records(
-        kind, ids, reg._session, max_requests=max_requests, progress=progress, keep=keep_going
+        collection, ids, reg._session, max_requests=max_requests, progress=progress, keep=keep_going
     )
     unreadable: list[str] = []
     try:

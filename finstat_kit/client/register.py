@@ -19,7 +19,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import AnyFrame, By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
-from finstat_kit.client.session import LIVE_RATE, Session
+from finstat_kit.client.collections.fetching import Source
+from finstat_kit.client.session import LIVE_RATE, Inner, Session
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.counts.count_by import Every
@@ -45,7 +46,7 @@ _LANG: Final = "FINSTAT_KIT_LANG"
 WORDS: Final = Words("register")
 
 
-class Register(Checked):
+class Register(Inner, Checked):
     """The register behind a base URL.
 
     Args:
@@ -127,6 +128,7 @@ class Register(Checked):
         )
         self._max_age: float | None = None
         self._keep(cache, max_age)
+        self._session.source = Source(self._session)
         self.units = Units("units", self._session)
         self.statements = Collection("statements", self._session)
         self.reports = Collection("reports", self._session)
@@ -260,7 +262,7 @@ class Register(Checked):
             │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
             └───────┴───────────────────┴──────────────────────┴─────────────┘
         """
-        return methods.reference.codelist(self._session, "regions", refresh=refresh)
+        return self._session.source.codelist("regions", refresh=refresh)
 
     def districts(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
@@ -273,7 +275,7 @@ class Register(Checked):
             ...     fk.districts().height
             79
         """
-        return methods.reference.codelist(self._session, "districts", refresh=refresh)
+        return self._session.source.codelist("districts", refresh=refresh)
 
     def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
@@ -286,7 +288,7 @@ class Register(Checked):
             ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
             4
         """
-        return methods.reference.codelist(self._session, "municipalities", refresh=refresh)
+        return self._session.source.codelist("municipalities", refresh=refresh)
 
     def codelist(self, name: CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
@@ -310,7 +312,7 @@ class Register(Checked):
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
         arguments.one_of("name", name, tuple(wire.CODELISTS))
-        return methods.reference.codelist(self._session, name, refresh=refresh)
+        return self._session.source.codelist(name, refresh=refresh)
 
     def locations(
         self, text: str | None = None, *, level: Level | None = None, refresh: bool = False
@@ -1028,7 +1030,7 @@ class Register(Checked):
             >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
-        filed = methods.reports.as_printed(
+        filed = methods.reports.reports_as_filed(
             self._session, report, lang=self._language(lang), filled=filled, title=title
         )
         filed.source = self._citation(filed.lang)
@@ -1346,10 +1348,6 @@ class Register(Checked):
         return history
 
     def _source_name(self, lang: Lang) -> str:
-        """Name the source of the data, for titles, panels and citations.
-
-        Only the live host is called the Register of Financial Statements.
-        """
         return source_name(self.base_url, bool(self.invented), lang)
 
     def _citation(self, lang: Lang) -> str:
@@ -1364,12 +1362,6 @@ class Register(Checked):
     @property
     def _is_live(self) -> bool:
         return not self.invented and is_live(self.base_url)
-
-    def _language(self, lang: Lang | None) -> Lang:
-        return arguments.lang(self.lang if lang is None else lang)
-
-    def _lookup(self, codelist: str) -> pl.DataFrame:
-        return methods.reference.codelist(self._session, codelist)
 
 
 def _in_bibtex(text: str) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, checked_call
-from finstat_kit.client.collections.collection import Units
+from finstat_kit.client.collections.fetching import Source
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
 from finstat_kit.errors import ProtocolError, UsageError, invalid
@@ -41,15 +41,17 @@ _WORDS: Final = Words("sample")
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
 
-class _Units(Units):
-    """The units of a sample, which holds their names."""
+class _SampleSource(Source):
+    """What answers for a sample, which holds the names of its units."""
+
+    has_names = True
 
     def __init__(self, session: Session, names: Callable[[], pl.DataFrame]) -> None:
-        super().__init__("units", session)
-        self._names_of_sample = names
+        super().__init__(session)
+        self._names = names
 
-    def _names(self) -> pl.DataFrame:
-        return self._names_of_sample()
+    def names(self) -> pl.DataFrame:
+        return self._names()
 
 
 class Sample(Register):
@@ -78,7 +80,7 @@ class Sample(Register):
         self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
         self._changing = forks.free_in_child(threading.Lock())
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
-        self.units = _Units(self._session, self._names)
+        self._session.source = _SampleSource(self._session, self._names)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a call of `fk.sample` with the same arguments.

@@ -1,86 +1,29 @@
-"""The state shared by the methods and collections of a register."""
+"""What a register is inside: its session, and all that the package uses of it beside users."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
 
+from finstat_kit import arguments
+from finstat_kit.arguments import Lang
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
 
 if TYPE_CHECKING:
-    from finstat_kit.frames.financials.items import Activity
+    from finstat_kit.client.collections.fetching import Source
 
 T = TypeVar("T")
-LIVE_RATE: Final = 5.0  # requests per second of a real host, unless another rate is given
-
-
-class Part(NamedTuple):
-    """Which part of a register a copy holds.
-
-    Attributes:
-        since: First day of change of a partial copy, None for the whole register.
-        extract: Whether it is an extract: records by id, no lists.
-        undated: Collections whose days of change are not known.
-    """
-
-    since: date | None
-    extract: bool
-    undated: frozenset[str]
-
-
-class Copy(Protocol):
-    """The interface of a copy of a register on disk, used instead of requests."""
-
-    def part(self) -> Part:
-        """Return the part of the register that it holds."""
-
-    def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
-        """Return the records that it holds of some ids of a collection."""
-
-    def all_records(self, name: str) -> pl.LazyFrame | None:
-        """Return all records of a collection, None where they are only read page by page."""
-
-    def why_missing(self, name: str, ids: pl.Series) -> str:
-        """Return why ids have no record, to be appended to an error."""
-
-    def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
-        """Return a codelist."""
-
-    def form(self, template: int) -> Form | None:
-        """Return a form, None if it holds no such template."""
-
-    def names(self) -> pl.DataFrame:
-        """Return the names of all units, prepared for a search."""
-
-    def filings(
-        self,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        *,
-        consolidated: bool,
-        filed_until: date | None,
-    ) -> pl.DataFrame:
-        """Return the filings of units."""
-
-    def figures(
-        self,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        *,
-        consolidated: bool,
-        filed_until: date | None,
-        from_previous: bool,
-        activity: Activity,
-    ) -> pl.DataFrame:
-        """Return the figures of units."""
+# Requests per second of a real host, unless another rate is given: none is published, and other
+# clients of the register send four to five.
+LIVE_RATE: Final = 5.0
 
 
 class Fetched:
@@ -105,7 +48,7 @@ class Session:
         rate: Maximum number of requests per second, None for no limit.
         remote: Whether the host is real: bars are shown and long work is refused.
         today: Returns the register's day.
-        copy: Answers from disk instead of requests; None if every record is requested.
+        source: What answers: requests, or a mirror's directory.
         max_age: Seconds for which cached records are used without checking for changes.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
         fetched: Codelists and forms fetched so far.
@@ -119,7 +62,7 @@ class Session:
     rate: float | None
     remote: bool
     today: Callable[[], date]
-    copy: Copy | None = None
+    source: Source = field(init=False)
     max_age: float = 0.0
     replayed: bool = False
     fetched: Fetched = field(default_factory=Fetched)
@@ -150,3 +93,28 @@ class Session:
         if refresh:
             return self.exchange.get(request, stop)
         return self.exchange.kept(request, stop, day=self.today())
+
+
+class Inner:
+    """The inner interface of a register: all that charts, widgets, the command and mirrors use.
+
+    Users have the public one; what else begins with "_" belongs to the register alone.
+    """
+
+    lang: Lang
+    _session: Session
+
+    def _language(self, lang: Lang | None) -> Lang:
+        """Return the language of a call, the register's own if none is given."""
+        return arguments.lang(self.lang if lang is None else lang)
+
+    def _lookup(self, codelist: str) -> pl.DataFrame:
+        """Return a codelist."""
+        return self._session.source.codelist(codelist)
+
+    def _source_name(self, lang: Lang) -> str:
+        """Name the source of the data, for titles, panels and citations.
+
+        Only the live host is called the Register of Financial Statements.
+        """
+        raise NotImplementedError

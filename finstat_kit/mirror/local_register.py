@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
@@ -14,11 +13,11 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
+from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_found
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.register import Register
-from finstat_kit.client.session import Part
-from finstat_kit.errors import Interrupted, MirrorError, UsageError
+from finstat_kit.errors import Interrupted, MirrorError, NotFound, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
@@ -46,7 +45,10 @@ from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import threading
+    from collections.abc import Generator, Iterable
+
+    from finstat_kit.client.collections.outage import Outcome
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 LogName = Literal[
@@ -73,7 +75,7 @@ class LocalRegister(Register):
         self._states = States(self._folder)
         self._served = Served(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
-        self._session.copy = _Door(self)
+        self._session.source = _MirrorSource(self)
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
         self._is_damaged = False
@@ -470,33 +472,22 @@ class LocalRegister(Register):
         )
 
 
-class _Door:
-    """What a mirror gives instead of requests; see `Copy`."""
+class _MirrorSource(Source):
+    """What answers for a mirror: its directory."""
+
+    cost = 0
+    has_names = True
 
     def __init__(self, register: LocalRegister) -> None:
-        self._register = weakref.proxy(register)
+        super().__init__(register._session)
+        self._register = register
 
     def part(self) -> Part:
         state = self._register._state()
-        return Part(state.since, state.is_extract, _UNDATED)
-
-    def records(self, name: str, ids: pl.Series) -> pl.LazyFrame:
-        records: pl.DataFrame = self._register._records_of(name, ids)
-        return records.lazy()
-
-    def all_records(self, name: str) -> pl.LazyFrame | None:
-        state: State = self._register._state()
-        # The tables of reports are put together page by page.
-        if name == "reports" or not state.keeps(name) or state.lacks(name):
-            return None
-        columns = KINDS[name].schema.names()
-        if name == "units":
-            return state.newest(name).filter(pl.col("gone").ne_missing(MISSING)).select(columns)
-        listed = state.listed(name).to_frame().lazy()
-        return state.newest(name).join(listed, on="id", how="semi").select(columns)
+        return Part(state.since, state.is_extract, _UNDATED, ends=True)
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
-        state: State = self._register._state()
+        state = self._register._state()
         text = ""
         if name != "units" and state.keeps(name):
             unread = ids.filter(ids.is_in(state.unreadable(name).implode()))
@@ -514,44 +505,28 @@ class _Door:
             )
         return text
 
-    def codelist(self, name: str, *, refresh: bool) -> pl.DataFrame:
-        """Return a codelist as the newest sync left it, which may be another process's."""
-        entries: pl.DataFrame = self._register._state().codelists[name]
-        return entries if wire.CODELISTS[name].located else entries.drop("parent_code")
-
-    def form(self, template: int) -> Form | None:
-        form: Form | None = self._register._state().form(template)
-        return form
-
     def names(self) -> pl.DataFrame:
-        state: State = self._register._state()
-        return state.names()
+        return self._register._state().names()
 
-    def filings(
-        self,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        *,
-        consolidated: bool,
-        filed_until: date | None,
-    ) -> pl.DataFrame:
-        query = Query(years, consolidated, from_previous=False, filed_until=filed_until)
-        return filings_of(self._register._state(), units, query)
+    def all_records(self, name: str) -> pl.LazyFrame | None:
+        state = self._register._state()
+        # The tables of reports are put together page by page.
+        if name == "reports" or not state.keeps(name) or state.lacks(name):
+            return None
+        columns = KINDS[name].schema.names()
+        if name == "units":
+            return state.newest(name).filter(pl.col("gone").ne_missing(MISSING)).select(columns)
+        listed = state.listed(name).to_frame().lazy()
+        return state.newest(name).join(listed, on="id", how="semi").select(columns)
 
-    def figures(
-        self,
-        units: pl.DataFrame,
-        years: Sequence[int] | None,
-        *,
-        consolidated: bool,
-        filed_until: date | None,
-        from_previous: bool,
-        activity: items_of.Activity,
-    ) -> pl.DataFrame:
-        query = Query(years, consolidated, from_previous, activity, filed_until)
+    def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
+        return filings_of(self._register._state(), units, Query(*wanted))
+
+    def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
+        figures = self._register._figures(self._register._state())
         done: list[pl.DataFrame] = []
         try:
-            for frame in self._register._figures(self._register._state()).of(units, query):
+            for frame in figures.of(units, Query(*wanted)):
                 done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
@@ -559,6 +534,47 @@ class _Door:
                 partial=pl.concat(done) if done else None,
             ) from interrupt
         return pl.concat(done)
+
+    def codelist(
+        self, name: str, *, refresh: bool = False, stop: threading.Event | None = None
+    ) -> pl.DataFrame:
+        """Return a codelist as the newest sync left it, which may be another process's."""
+        entries = self._register._state().codelists[name]
+        return entries.clone() if wire.CODELISTS[name].located else entries.drop("parent_code")
+
+    def form(
+        self, template: int, *, refresh: bool = False, stop: threading.Event | None = None
+    ) -> Form | None:
+        held = self._register._state().form(template)
+        return super().form(template, refresh=refresh, stop=stop) if held is None else held
+
+    def records(
+        self,
+        name: str,
+        ids: pl.Series,
+        *,
+        keep: bool,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        rows = self._register._records_of(name, ids)
+        missing = ids.filter(~ids.is_in(rows["id"].implode()))
+        frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
+        if missing.len() and not keep:
+            partial = frame.filter(~frame["id"].is_in(missing.implode()))
+            error = not_found(missing.to_list(), ids.len(), partial)
+            error.message += self.why_missing(name, missing)
+            raise error
+        return frame
+
+    def outcomes(
+        self, name: str, ids: pl.Series, *, keep: bool, max_requests: int | None
+    ) -> Generator[Outcome, None, None]:
+        held = self._register._records_of(name, ids).with_columns(held=True)
+        rows = ids.alias("id").to_frame().join(held, on="id", how="left", maintain_order="left")
+        for row in rows.iter_rows(named=True):
+            id_ = row["id"]
+            yield id_, KINDS[name].of_row(row) if row["held"] else NotFound("no record", ids=[id_])
 
 
 class Frozen(LocalRegister):

@@ -18,7 +18,7 @@ from finstat_kit.protocol.untrusted import read_json, value_in_words
 
 log = logging.getLogger("finstat_kit")
 
-# Codes stay String: "01" and "1" are different codes, and a number would lose that.
+# Codes stay String: "01" and "1" are different codes, and a number would lose that [Codelists].
 LOCATIONS: Final = pl.Schema(
     {"code": pl.String, "name_sk": pl.String, "name_en": pl.String, "parent_code": pl.String}
 )
@@ -26,12 +26,15 @@ CLASSIFICATION: Final = pl.Schema({"code": pl.String, "name_sk": pl.String, "nam
 
 
 def parse_locations(body: bytes) -> pl.DataFrame:
-    """Read a codelist of places into `LOCATIONS` columns, sorted by code."""
+    """Read a codelist of places into `LOCATIONS` columns, sorted by code [Codelists]."""
     return _codelist(shaped(read_json(body), Locations).lokacie, "lokacie", LOCATIONS)
 
 
 def parse_classification(body: bytes) -> pl.DataFrame:
-    """Read a codelist without parents into `CLASSIFICATION` columns, sorted by code."""
+    """Read a codelist without parents into `CLASSIFICATION` columns, sorted by code.
+
+    It has another key than places (observed).
+    """
     entries = shaped(read_json(body), Classification).klasifikacie
     return _codelist(entries, "klasifikacie", CLASSIFICATION)
 

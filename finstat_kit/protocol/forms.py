@@ -1,16 +1,16 @@
 """The forms of reports: templates of the register, checked and read, and what their captions say.
 
-A report has neither the labels of its rows nor the number of its columns: both are in its
-template. The forms of businesses, public bodies, non-profits and sole traders come with the
+A report has neither the labels of its rows nor the number of its columns: both are in its template
+[Details]. The forms of businesses, public bodies, non-profits and sole traders come with the
 package; any other has to be requested. Where the register's form has no English, captions have the
 package's: a caption is a term, looked up in ``data/facts/english.tsv``, and what follows it,
 accounts and the rows that it adds up, written in the words of the register's English forms.
 
-Designations of rows repeat and have misprints, so a row's place in the hierarchy comes from the
-rows above it; a sum is read from its Slovak caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``.
-A cell of the header starts at a column and covers as many columns as it is wide; the text of a
-column is all cells above it, top to bottom. The last line of a header numbers the columns, which
-means nothing.
+What follows is observed on the templates of the live register. Designations of rows repeat and have
+misprints, so a row's place in the hierarchy comes from the rows above it; a sum is read from its
+Slovak caption, ``r. 02 + r. 33``, ``súčet (r. 04 až r. 10)``. A cell of the header starts at a
+column and covers as many columns as it is wide; the text of a column is all cells above it, top to
+bottom. The last line of a header numbers the columns, which means nothing.
 """
 
 from __future__ import annotations
@@ -167,7 +167,10 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of a form; a report's cell (row, column) is ``data[row * len(columns) + column]``."""
+    """A table of a form; a report's cell (row, column) is ``data[row * len(columns) + column]``.
+
+    [Details]: one flat list of texts, row by row.
+    """
 
     name_sk: str | None
     name_en: str | None
@@ -270,7 +273,7 @@ def parse_template(body: bytes, template: int) -> Form:
 
 
 def parse_templates(body: bytes) -> tuple[list[Form], bool]:
-    """Read the list of templates, and whether it has their tables; a list need not have them."""
+    """Read the list of templates, and whether it has their tables; a list need not (ours)."""
     reply = object_at(read_json(body))
     entries = reply.get(TEMPLATE_LIST)
     if type(entries) is not list:

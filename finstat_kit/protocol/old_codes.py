@@ -1,4 +1,4 @@
-"""Today's location codes and the ones used until some time after 2018.
+"""Today's location codes [Codelists], and the ones used until some time after 2018 (observed).
 
 Regions were ``1`` to ``8``, districts three digits, municipalities six: ``1``, ``103``, ``529354``
 are today's ``SK010``, ``SK0103``, ``SK0103529354``.
@@ -20,7 +20,7 @@ def old_code(code: str) -> str | None:
     """Return the old code of a place by its code of today, None without one (``SKZZ``).
 
     That of a district is its region's with the last character as a number of base 36, that of a
-    municipality the six digits behind its district.
+    municipality the six digits behind its district. Checked for all 79 districts.
 
     >>> old_code("SK010"), old_code("SK032D"), old_code("SK0103529354")
     ('1', '613', '529354')

@@ -1,7 +1,8 @@
 """The records of the register: their shapes, and how bytes become values and rows.
 
-The only list of the records' fields. The checks of replies, the columns of frames and the texts of
-messages are all made from these declarations.
+The only list of the records' fields [Details]. A field without a value is left out of a reply, and
+of a deleted or non-public record all but its id, state and day of change (observed). The checks of
+replies, the columns of frames and the texts of messages are all made from these declarations.
 
 msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and
 booleans sent as texts. A body that it refuses is read a second time, value by value, which also
@@ -48,9 +49,9 @@ Whole = Id | None
 Template = Annotated[int, Meta(ge=0, le=2**31 - 1)] | None  # as large as columns of templates hold
 Ids = list[Id] | None
 Truth = bool | None
-# Codes were numbers until some time after 2018; they are kept as their digits.
+# Codes were numbers until some time after 2018 (observed); they are kept as their digits.
 Code = Annotated[str, Meta(min_length=1)] | Annotated[int, Meta(ge=0)]
-# Fields of these names have been sent as texts, at least on title pages.
+# Fields of these names have been sent as texts, at least on title pages (observed).
 _TRUTHS: Final = (
     "konsolidovana",
     "konsolidovanaZavierkaUstrednejStatnejSpravy",

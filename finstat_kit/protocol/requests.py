@@ -1,7 +1,8 @@
 """What is requested of each endpoint, how its reply is read, and the rules of paging.
 
 No request is made here. A walk through a list ends only by the rule of the specification: the flag
-“more” is false, or a page has no ids. It never ends by a short page, an error or a count.
+“more” is false, or a page has no ids [Lists of identifiers]. It never ends by a short page, an
+error or a count, which is advisory [Counts].
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Query:
         return self if page_size == self.page_size else replace(self, page_size=page_size)
 
     def parameters(self) -> dict[str, str | int]:
-        """Return the query as the register spells it."""
+        """Return the query as the register spells it [Lists of identifiers].
+
+        The day is always sent: the live register requires it (observed).
+        """
         return {
             wire.CHANGED_SINCE: self.changed_since.isoformat(),
             wire.PAGE_SIZE: self.page_size,
@@ -99,7 +103,7 @@ def page(query: Query, before: int | None = None) -> Request[Page]:
 
 
 def count(query: Query) -> Request[int]:
-    """Return the request of the number of ids of a walk."""
+    """Return the request of the number of ids of a walk: a list's, without page size [Counts]."""
     parameters = query.parameters()
     del parameters[wire.PAGE_SIZE]
     return Request(f"/api/{wire.COUNTS}/{query.endpoint}", parse_count, parameters)
@@ -108,8 +112,8 @@ def count(query: Query) -> Request[int]:
 def check(query: Query, page: Page, seen: int | None = None) -> None:
     """Refuse a page that does not move forward from its query.
 
-    Every id lies above the cursor sent and above the id before it, so no cycle of any length can
-    exist.
+    Every id lies above the cursor sent and above the id before it [Lists of identifiers], so no
+    cycle of any length can exist.
 
     Args:
         query: The query.
@@ -140,7 +144,10 @@ def check(query: Query, page: Page, seen: int | None = None) -> None:
 
 
 def ended(page: Page) -> bool:
-    """Return whether a checked page ends the walk: its flag is false, or it has no ids."""
+    """Return whether a checked page ends the walk: its flag is false, or it has no ids.
+
+    [Lists of identifiers]
+    """
     return page.ids.is_empty() or not page.more
 
 
@@ -161,7 +168,11 @@ def next_query(query: Query, page: Page) -> Query | None:
 
 
 def parse_page(body: bytes) -> Page:
-    """Read the reply of a list. A missing ``id`` is an empty list; a missing flag is broken."""
+    """Read the reply of a list [Lists of identifiers].
+
+    A missing ``id`` is an empty list: attributes without a value are left out (observed). A missing
+    flag is a broken reply, never an end (ours).
+    """
     reply = object_at(read_json(body))
     more = reply.get(MORE)
     if type(more) is not bool:
@@ -191,7 +202,7 @@ def _no_ids(ids: list[object]) -> ProtocolError:
 
 
 def parse_count(body: bytes) -> int:
-    """Read the reply of a count."""
+    """Read the reply of a count [Counts]."""
     reply = object_at(read_json(body))
     count = reply.get(COUNT)
     if type(count) is not int or not 0 <= count <= MAX_ID:
@@ -200,28 +211,28 @@ def parse_count(body: bytes) -> int:
 
 
 def record(kind: Kind[R], id_: int) -> Request[R]:
-    """Return the request of one record."""
+    """Return the request of one record [Details]."""
     return Request(kind.path, lambda body: kind.read(body, id_), {"id": id_})
 
 
 def templates() -> Request[tuple[list[Form], bool]]:
-    """Return the request of the list of templates."""
+    """Return the request of the list of templates [Details]."""
     return Request(f"/api/{wire.TEMPLATES}", forms.parse_templates, cap=wire.CODELIST_CAP)
 
 
 def template(id_: int) -> Request[Form]:
-    """Return the request of a template."""
+    """Return the request of a template [Details]."""
     return Request(
         f"/api/{wire.TEMPLATE}", lambda body: forms.parse_template(body, id_), {"id": id_}
     )
 
 
 def attachment(id_: int, cap: int) -> Request[bytes]:
-    """Return the request of a file, whose bytes are not decoded."""
+    """Return the request of a file, whose bytes are not decoded [Details]."""
     return Request(f"/{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:
-    """Return the request of a codelist."""
+    """Return the request of a codelist, which is complete and has no parameters [Codelists]."""
     read = codelists.parse_locations if of.located else codelists.parse_classification
     return Request(f"/api/{of.endpoint}", read, cap=wire.CODELIST_CAP)

@@ -1,10 +1,11 @@
 """A walk split into segments of the id line, for several connections. No request is made here.
 
 A page requested after *a* that ends with *b* contains every id in (a, b], whichever segment
-requested it. Such pages cover the line from its beginning to its end. The line is cut into
-consecutive segments, each with its own cursor; a page that runs past the end of its segment covers
-the beginning of the next. Counts only decide where to cut and whether it pays: wrong counts cost
-time, never ids. Places on the line are integers: a float is too coarse for ids near 2^63.
+requested it: ids ascend, and all behind the cursor follow [Lists of identifiers]. Such pages cover
+the line from its beginning to its end. The line is cut into consecutive segments, each with its own
+cursor; a page that runs past the end of its segment covers the beginning of the next. Counts only
+decide where to cut and whether it pays: wrong counts cost time, never ids [Counts]. Places on the
+line are integers: a float is too coarse for ids near 2^63.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from finstat_kit.errors import PagingError
 from finstat_kit.protocol.requests import Page, Query, ended, warn_of_no_ids
 from finstat_kit.protocol.wire import MAX_ID
 
-_WORTH: Final = 2  # minimum pages in each part for a cut to pay
-# Each cut costs at most one extra request, the page past its end; so does each count.
+_WORTH: Final = 2  # minimum pages in each part for a cut to pay: it costs one (ours)
+# Each cut costs at most one extra request, the page past its end; so does each count. At most this
+# share of a single connection's requests is spent so (ours).
 _EXTRA: Final = 0.35
 
 
@@ -170,8 +172,9 @@ class SplitWalk:
     def _end(self, segment: Segment, request: Fetch, *, with_ids: bool) -> None:
         """Set the end of the line, as shown by a page of a segment.
 
-        A single connection would not send a cut as its cursor. An end reported there without ids
-        is left to the segment before; one with ids is accepted if the count agrees.
+        A single connection would not send a cut as its cursor, and the description does not say
+        that any number may be one [Lists of identifiers]. An end reported there without ids is left
+        to the segment before; one with ids is accepted if the count agrees.
         """
         index = self._segments.index(segment)
         at_a_cut = index > 0 and request.query.after_id == request.segment.start

@@ -12,7 +12,7 @@ import orjson
 from finstat_kit.errors import ProtocolError
 
 _BLANKS: Final = "\n\u00a0\u202f"
-_READ_OF_BODY: Final = 20_000  # bytes of a body
+_READ_OF_BODY: Final = 20_000  # bytes of a body, whose first words a message has (ours)
 _TAGS: Final = re.compile(
     r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
 )
@@ -23,7 +23,7 @@ class NotJson(ValueError):
 
 
 def read_json(body: bytes, where: str = "") -> object:
-    """Read JSON as the standard has it: no NaN, UTF-8 with or without BOM.
+    """Read JSON as the standard, RFC 8259, has it: no NaN, UTF-8 with or without BOM.
 
     Args:
         body: The bytes.

@@ -13,7 +13,8 @@ API_VERSION: Final = "2.5"
 NOT_HELD: Final = "X-Not-Held"  # marks refusals of a served mirror; the day that it is of
 INVENTED: Final = "X-Invented-Data"  # marks replies with invented data and names their source
 
-# Endpoints below /api; the path of a count is that of its list below `COUNTS`.
+# Endpoints below /api [Lists of identifiers]; those of other records than units are observed. The
+# path of a count is that of its list below `COUNTS` [Counts].
 UNITS: Final = "uctovne-jednotky"
 STATEMENTS: Final = "uctovne-zavierky"
 REPORTS: Final = "uctovne-vykazy"
@@ -25,7 +26,7 @@ LISTS: Final = {
     "annual_reports": ANNUAL_REPORTS,
 }
 COUNTS: Final = "zostavajuce-id"
-# Endpoints of one record.
+# Endpoints of one record, of files and of templates [Details].
 UNIT: Final = "uctovna-jednotka"
 STATEMENT: Final = "uctovna-zavierka"
 REPORT: Final = "uctovny-vykaz"
@@ -35,13 +36,13 @@ PRINTED: Final = "domain/financialreport/pdf"  # a report with its content; then
 TEMPLATES: Final = "sablony"
 TEMPLATE: Final = "sablona"
 
-# Parameters of lists and counts; only units have filters.
+# Parameters of lists and counts [Lists of identifiers]; only units have filters (observed).
 CHANGED_SINCE: Final = "zmenene-od"
 PAGE_SIZE: Final = "max-zaznamov"
 AFTER_ID: Final = "pokracovat-za-id"
 FILTERS: Final = {"ico": "ico", "dic": "dic", "legal_form_code": "pravna-forma"}
 
-# Keys of replies.
+# Keys of replies [Lists of identifiers] [Counts] [Codelists] [Details].
 MORE: Final = "existujeDalsieId"
 COUNT: Final = "pocetZostavajucichId"
 LOCATIONS: Final = "lokacie"
@@ -53,11 +54,13 @@ TABLES: Final = "tabulky"
 CHANGED: Final = "datumPoslednejUpravy"
 STATE: Final = "stav"
 
-BEGINNING: Final = date(2000, 1, 1)  # everything has changed since then
-MAX_ID: Final = 2**63 - 1
-MAX_PAGE: Final = 10_000
-DEFAULT_PAGE: Final = 1_000
-PAGE_CAP: Final = 8 * 2**20  # bytes of a page or a record, unpacked
+BEGINNING: Final = date(2000, 1, 1)  # everything has changed since then [Lists of identifiers]
+MAX_ID: Final = 2**63 - 1  # what a column of Int64 holds (ours); ids run to some millions
+MAX_PAGE: Final = 10_000  # [Lists of identifiers]
+DEFAULT_PAGE: Final = 1_000  # [Lists of identifiers]
+# Bytes, unpacked, that are read of a reply (ours): a page of 10,000 ids has about 80 kB, the
+# municipalities have 286 kB (observed).
+PAGE_CAP: Final = 8 * 2**20  # of a page or a record
 CODELIST_CAP: Final = 64 * 2**20
 FILE_CAP: Final = 64 * 2**20
 

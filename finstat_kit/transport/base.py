@@ -49,6 +49,10 @@ class Stop(threading.Event):
             or (self._end < math.inf and self._clock() >= self._end)
         )
 
+    def wait(self, timeout: float | None = None) -> bool:
+        """Refuse: it would not end when an outer event is set. Look at `is_set` again instead."""
+        raise NotImplementedError
+
 
 class TimedOut(TransportError):
     """The timeout of an attempt has passed."""

@@ -42,11 +42,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 log = logging.getLogger("finstat_kit")
 
-TOTAL_SECONDS: Final = 120.0
-_FAILURES_IN_A_ROW: Final = 20
-_FIRST_BACKOFF: Final = 0.5
+# Ours, as the register publishes no limits: its errors pass on retry, and it slows down under load.
+TOTAL_SECONDS: Final = 120.0  # of a request, with all attempts and pauses
+_FAILURES_IN_A_ROW: Final = 20  # attempts, over all connections, after which none is retried
+_FIRST_BACKOFF: Final = 0.5  # seconds, doubled each time
 _FIRST_CONTACT: Final = 1.6  # total seconds of pauses before the first connection
-_LONGEST_BACKOFF: Final = 30.0
+_LONGEST_BACKOFF: Final = 30.0  # seconds
 _LOOK_UP: Final = 0.2  # seconds between checks for a stop
 _RETRIED: Final = frozenset({408, 429, 500, 502, 503, 504})
 _FIREWALL_CURE: Final = "probably a firewall: wait, further requests prolong a ban"

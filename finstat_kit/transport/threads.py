@@ -36,7 +36,7 @@ _EXIT: Final = 2.0  # seconds that the end of the interpreter waits at most
 _exiting: Final = threading.Event()
 
 
-class Outcome(Generic[Result]):
+class Finished(Generic[Result]):
     """What a piece of work returned or raised."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
@@ -67,7 +67,7 @@ class Workers(Generic[Task, Result]):
         self._threads: list[threading.Thread] = []
         self._ended: list[bool] = []
         self._tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None] = SimpleQueue()
-        self._finished: SimpleQueue[tuple[Task, Outcome[Result]]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Task, Finished[Result]]] = SimpleQueue()
         # Where a Ctrl-C comes before `end` or in it, the threads end with this object.
         self._dropped = weakref.finalize(self, _let_go, self._tasks, self._ended, most)
         self._dropped.atexit = False
@@ -82,7 +82,7 @@ class Workers(Generic[Task, Result]):
             thread.start()
             self._threads.append(thread)
 
-    def finished(self) -> tuple[Task, Outcome[Result]] | None:
+    def finished(self) -> tuple[Task, Finished[Result]] | None:
         """Return a finished task and its outcome, None if none finishes within a moment."""
         # With polars loaded, a wait for a lock continues after SIGINT: Python would raise Ctrl-C
         # only at its end. Short waits let it through.
@@ -110,11 +110,11 @@ def _let_go(
 
 def _run(
     tasks: SimpleQueue[tuple[Task, Callable[[], Result]] | None],
-    finished: SimpleQueue[tuple[Task, Outcome[Result]]],
+    finished: SimpleQueue[tuple[Task, Finished[Result]]],
     ended: list[bool],
 ) -> None:
     while (task := tasks.get()) is not None and not ended:
-        finished.put((task[0], Outcome(task[1])))
+        finished.put((task[0], Finished(task[1])))
 
 
 def in_order(
@@ -137,10 +137,10 @@ def in_order(
     workers: Workers[int, None] = Workers(connections)
     waiting, next_number, turn = iter(items), 0, 0
     # Filled by the threads: a Ctrl-C while a result is taken out loses none.
-    arrived: dict[int, tuple[Item, Outcome[Result]]] = {}
+    arrived: dict[int, tuple[Item, Finished[Result]]] = {}
 
     def do(number: int, item: Item) -> None:
-        arrived[number] = item, Outcome(partial(work, item, stop))
+        arrived[number] = item, Finished(partial(work, item, stop))
 
     try:
         while True:
@@ -186,9 +186,9 @@ def heeding_interrupts(
     while True:
         # One thread per result: polars leaves a generator that it needs no more where it stands.
         workers: Workers[None, None] = Workers(1)
-        arrived: list[Outcome[Result | None]] = []
+        arrived: list[Finished[Result | None]] = []
         advance = partial(next, results, None)
-        workers.submit(None, lambda: arrived.append(Outcome(advance)))  # noqa: B023
+        workers.submit(None, lambda: arrived.append(Finished(advance)))  # noqa: B023
         try:
             while not arrived:
                 workers.finished()

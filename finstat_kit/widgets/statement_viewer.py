@@ -284,8 +284,8 @@ class StatementViewer(base.Picker):
         """Return records of the units that match a text, and how many match."""
         units = self._register.units
         is_number = len("".join(text.split())) >= _LEAST_DIGITS and numbers_meant(text)
-        able = is_number or base.has_names(self._register)
-        if not able or not any(sign.isalnum() for sign in text):
+        is_sought = is_number or self._register._session.source.has_names
+        if not is_sought or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
         matches, numbers = matching_units(units, text, _OFFERED)
         ids = matches["id"].clear() if given_up() else matches["id"]
@@ -423,8 +423,8 @@ class StatementViewer(base.Picker):
             return failed(outcome.error, self.lang)
         if self.value is not None:
             return texts["loading_statements"]
-        able = self._given or base.has_names(self._register)
-        return "" if able else texts["only_numbers"]
+        takes_names = self._given or self._register._session.source.has_names
+        return "" if takes_names else texts["only_numbers"]
 
     def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:
         record = filing.record.row(0, named=True)

@@ -11,7 +11,7 @@ import polars as pl
 
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.counts import estimate as estimation
+from finstat_kit.frames.counts import estimation
 from finstat_kit.frames.counts.count_by import COUNTS, checked
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import numbers as number_format

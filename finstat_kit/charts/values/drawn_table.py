@@ -29,7 +29,7 @@ from finstat_kit.frames.counts.count_by import (
     check_made_by,
     checked,
 )
-from finstat_kit.frames.counts.estimate import ESTIMATES
+from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
 from finstat_kit.frames.findings.summary import (

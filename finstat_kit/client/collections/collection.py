@@ -495,10 +495,6 @@ class Units(Collection):
             self._session, self, places, level, max_requests=max_requests, progress=progress
         )
 
-    def _names(self) -> pl.DataFrame | None:
-        """Return the names of all units; None where they would need the records of a register."""
-        return None if self._session.copy is None else self._session.copy.names()
-
 
 def matching_units(
     units: Units, text: str, limit: int | None, argument: str = "text"
@@ -527,7 +523,7 @@ def matching_units(
     matches = pl.concat([_MATCHES.to_frame(), *(_matches(by_kind[kind], kind) for kind in by_kind)])
     matches = matches.unique("id", keep="first", maintain_order=True)
     named = 0
-    if (names := units._names()) is not None:
+    if (names := units._session.source.names()) is not None:
         others = names.filter(~pl.col("id").is_in(matches["id"].implode()))
         # An id has few digits, with which hundreds of words may begin.
         ids, named = unit_names.matching(others, text, limit, whole=matches.height > 0)
@@ -553,8 +549,8 @@ def search_units(
 ) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return `matching_units`, with a warning where a mirror that is a part has none."""
     matches, numbers = matching_units(units, text, limit, argument)
-    ids, copy = matches["id"], units._session.copy
-    if ids.is_empty() and copy is not None and (why := copy.why_missing("units", ids)):
+    ids, source = matches["id"], units._session.source
+    if ids.is_empty() and (why := source.why_missing("units", ids)):
         warn(f"no unit matches{why}")
     return matches, numbers
 
@@ -589,7 +585,7 @@ def _matches(ids: pl.Series, kind: str) -> pl.DataFrame:
 
 def _ids_with_number(session: Session, kind: str, number: str) -> pl.Series:
     """Return the ids of the units with an IČO, a DIČ or an id."""
-    if session.copy is not None and (records := session.copy.all_records("units")) is not None:
+    if (records := session.source.all_records("units")) is not None:
         value: int | str = int(number) if kind == "id" else number
         return records.filter(pl.col(kind) == value).select("id").collect()["id"].sort()
     if kind == "id":  # the first one after the id below

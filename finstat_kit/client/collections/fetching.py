@@ -1,4 +1,4 @@
-"""The records behind ids: one request each, except those cached and not changed since."""
+"""What answers for a register; the records behind ids: one request each, except cached ones."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.outage import DOUBTFUL, Outcome, settled
-from finstat_kit.client.session import Copy, Session
+from finstat_kit.client.session import Session
 from finstat_kit.errors import (
     Either,
     NotFound,
     NotHeld,
     ProtocolError,
     RegisterError,
-    holding,
+    attaching,
     invalid,
 )
 from finstat_kit.progress import Advance, bar
@@ -32,11 +32,14 @@ from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
+    from finstat_kit.frames.financials.items import Activity
+    from finstat_kit.protocol.forms import Form
     from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
-_MOST_REQUESTS: Final = 10_000  # record requests sent to a real host by default
+# Record requests sent to a real host by default: half an hour at `LIVE_RATE`.
+_MOST_REQUESTS: Final = 10_000
 # The approximate number of records of the live register, and the days that they take.
 _WHOLE: Final = {
     "units": "every unit, one request each{rate}: some 2.6 million, about six days",
@@ -44,6 +47,126 @@ _WHOLE: Final = {
     "reports": "every report, one request each{rate}: some 10 million, about 24 days",
     "annual_reports": "every annual report, one request each{rate}: perhaps a million, days",
 }
+
+
+class Part(NamedTuple):
+    """The part of a register that a source has; by default all of it.
+
+    Attributes:
+        since: First day of change of a partial copy, None for the whole register.
+        extract: Whether it is an extract: records by id, no lists.
+        undated: Collections whose days of change are not known.
+        ends: Whether its data end on its day: what changed since a span before it is known.
+    """
+
+    since: date | None = None
+    extract: bool = False
+    undated: frozenset[str] = frozenset()
+    ends: bool = False
+
+
+class Wanted(NamedTuple):
+    """The filings and figures that are wanted; see `Register.financials`."""
+
+    years: Sequence[int] | None
+    consolidated: bool = False
+    from_previous: bool = False
+    activity: Activity = "total"
+    filed_until: date | None = None
+
+
+class Source:
+    """What answers for a register: this class by requests, that of a mirror from its directory.
+
+    Attributes:
+        cost: Requests that a record takes.
+        has_names: Whether units are found by name.
+    """
+
+    cost: ClassVar[int] = 1
+    has_names: ClassVar[bool] = False
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def part(self) -> Part:
+        """Return the part of the register that it has."""
+        return Part()
+
+    def why_missing(self, name: str, ids: pl.Series) -> str:
+        """Return why ids have no record, to be appended to a text."""
+        return ""
+
+    def names(self) -> pl.DataFrame | None:
+        """Return the names of all units, prepared for a search; None without `has_names`."""
+        return None
+
+    def all_records(self, name: str) -> pl.LazyFrame | None:
+        """Return all records of a collection, None where they are read id by id."""
+        return None
+
+    def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
+        """Return the filings of units, None where they are put together from records."""
+        return None
+
+    def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
+        """Return the figures of units, None where they are put together from records."""
+        return None
+
+    def codelist(
+        self, name: str, *, refresh: bool = False, stop: threading.Event | None = None
+    ) -> pl.DataFrame:
+        """Return a codelist, fetched at the first call, unless *stop* is set meanwhile.
+
+        A clone, which shares the data: what a user does to the frame stays with the user.
+        """
+        known = self._session.fetched.codelists
+        if name not in known or refresh:
+            request = requests.codelist(wire.CODELISTS[name])
+            known[name] = self._session.cached_for_the_day(request, stop, refresh=refresh)
+        return known[name].clone()
+
+    def form(
+        self, template: int, *, refresh: bool = False, stop: threading.Event | None = None
+    ) -> Form | None:
+        """Return a form, None where the register has no template of that id.
+
+        Threads that need the same form wait for the one that requests it.
+        """
+        fetched = self._session.fetched.forms
+        with self._session.fetched.lock:
+            if template not in fetched or refresh:
+                try:
+                    request = requests.template(template)
+                    form = self._session.cached_for_the_day(request, stop, refresh=refresh)
+                    fetched[template] = form
+                except NotFound:
+                    fetched[template] = None
+            return fetched[template]
+
+    def records(
+        self,
+        name: str,
+        ids: pl.Series,
+        *,
+        keep: bool,
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Return the records of ids, none repeated, in their order; see `Collection.get`."""
+        session = self._session
+        with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
+            return fetch_records(
+                KINDS[name], ids.to_list(), session, advance, keep=keep, max_requests=max_requests
+            )
+
+    def outcomes(
+        self, name: str, ids: pl.Series, *, keep: bool, max_requests: int | None
+    ) -> Generator[Outcome, None, None]:
+        """Yield each id, none repeated, with its record or the error of that record alone."""
+        return outcomes(
+            KINDS[name], ids.to_list(), self._session, max_requests=max_requests, keep=keep
+        )
 
 
 def get_records(
@@ -56,16 +179,11 @@ def get_records(
     progress: bool | None,
 ) -> pl.DataFrame:
     """Return the records of ids, in the order requested; see `Collection.get`."""
-    kind = KINDS[name]
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    if session.copy is not None:
-        frame = copied_records(name, unique, session.copy, keep=keep)
-    else:
-        with bar("records", unique.len(), remote=session.watched, progress=progress) as advance:
-            frame = fetch_records(
-                kind, unique.to_list(), session, advance, keep=keep, max_requests=max_requests
-            )
+    refuse_long_work(requests_for(session, KINDS[name], unique.to_list()), session, max_requests)
+    frame = session.source.records(
+        name, unique, keep=keep, max_requests=max_requests, progress=progress
+    )
     if unique.len() == ids.len():
         return frame
     return ids.to_frame().join(frame, on="id", how="left", maintain_order="left")
@@ -144,7 +262,7 @@ def fetch_records(
         return Either(f"{done}, which are in .partial", done)
 
     fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
-    with holding(so_far, text, going_on=session.going_on()), closing(fetched):
+    with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
         for id_, record in fetched:
             advance(1)
             if isinstance(record, ProtocolError) and not keep:
@@ -159,7 +277,7 @@ def fetch_records(
                 frames.append(kind.frame(batch))
                 batch.clear()
     if missing_ids:
-        raise _not_found(missing_ids, len(ids), so_far())
+        raise not_found(missing_ids, len(ids), so_far())
     return so_far()
 
 
@@ -171,20 +289,8 @@ def records_or_ids(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
     return get_records(name, ids, session, keep=True, max_requests=ids.len(), progress=False)
 
 
-def copied_records(name: str, ids: pl.Series, copy: Copy, *, keep: bool) -> pl.DataFrame:
-    """Return records that need no request, in the order of their ids, as `fetch_records` does."""
-    rows = copy.records(name, ids).collect()
-    missing = ids.filter(~ids.is_in(rows["id"].implode()))
-    frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
-    if missing.len() and not keep:
-        partial = frame.filter(~frame["id"].is_in(missing.implode()))
-        error = _not_found(missing.to_list(), ids.len(), partial)
-        error.message += copy.why_missing(name, missing)
-        raise error
-    return frame
-
-
-def _not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
+def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
+    """Return the error for ids without a record, some of a number."""
     shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
     others = "the others are in .partial of this error, or " if partial.height else ""
     return NotFound(
@@ -196,7 +302,7 @@ def _not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFou
 
 
 def stream_records(
-    kind: Kind[Record],
+    name: str,
     ids: pl.Series,
     session: Session,
     *,
@@ -213,49 +319,27 @@ def stream_records(
         RegisterError: Any fault that does not concern a single record, after all records before it.
     """
     unique = ids.unique(maintain_order=True)
-    refuse_long_work(requests_for(session, kind, unique.to_list()), session, max_requests)
-    return _streamed(kind, ids, unique, session, max_requests, progress, keep=keep)
-
-
-def _streamed(
-    kind: Kind[Record],
-    ids: pl.Series,
-    unique: pl.Series,
-    session: Session,
-    max_requests: int | None,
-    progress: bool | None,
-    *,
-    keep: bool,
-) -> Generator[Outcome, None, None]:
+    refuse_long_work(requests_for(session, KINDS[name], unique.to_list()), session, max_requests)
+    fetched = session.source.outcomes(name, unique, keep=keep, max_requests=max_requests)
     repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
-    repeated: dict[int, Record | RegisterError] = {}
-    if session.copy is None:
-        wanted = unique.to_list()
-        fetched = outcomes(kind, wanted, session, max_requests=max_requests, keep=keep)
-    else:
-        fetched = _copied(kind, unique, session.copy)
-    with (
-        closing(fetched),
-        bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
-    ):
-        for id_ in ids:
-            if id_ in repeated:
-                yield id_, repeated[id_]
-                continue
-            _, record = next(fetched)
-            advance(1)
-            if id_ in repeats:
-                repeated[id_] = record
-            yield id_, record
 
+    def streamed() -> Generator[Outcome, None, None]:
+        repeated: dict[int, Record | RegisterError] = {}
+        with (
+            closing(fetched),
+            bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
+        ):
+            for id_ in ids:
+                if id_ in repeated:
+                    yield id_, repeated[id_]
+                    continue
+                _, record = next(fetched)
+                advance(1)
+                if id_ in repeats:
+                    repeated[id_] = record
+                yield id_, record
 
-def _copied(kind: Kind[Record], ids: pl.Series, copy: Copy) -> Generator[Outcome, None, None]:
-    name = next(name for name, known in KINDS.items() if known is kind)
-    held = copy.records(name, ids).with_columns(held=True).collect()
-    rows = ids.alias("id").to_frame().join(held, on="id", how="left", maintain_order="left")
-    for row in rows.iter_rows(named=True):
-        id_ = row["id"]
-        yield id_, kind.of_row(row) if row["held"] else NotFound("no record", ids=[id_])
+    return streamed()
 
 
 def refuse_long_work(

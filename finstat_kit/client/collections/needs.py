@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -90,31 +90,26 @@ def _spans(node: object) -> Spans:
             return _shared(_spans(left), _spans(right))
         case {"BinaryExpr": {"left": left, "op": "Or" | "LogicalOr", "right": right}}:
             return _merged([*_spans(left), *_spans(right)])
-        case {"Function": {"input": [{"Column": "id"}, ids], "function": {"Boolean": {"IsIn": _}}}}:
-            values = _value(ids)
-            return _merged((id_, id_) for id_ in values) if isinstance(values, list) else EVERY
-        case {
-            "Function": {
-                "input": [
-                    {
-                        "Function": {
-                            "input": [{"Column": "id"}, ids],
-                            "function": {"Boolean": {"IsIn": _}},
-                        }
-                    }
-                ],
-                "function": {"Boolean": "Not"},
-            }
-        }:
-            values = _value(ids)
-            return _all_except(values) if isinstance(values, list) else EVERY
+        case {"Function": {"input": [negated], "function": {"Boolean": "Not"}}}:
+            return EVERY if (ids := _ids_in(negated)) is None else _all_except(ids)
         case {"Literal": _}:  # an empty is_in
             return () if _value(node) is False else EVERY
+    if (ids := _ids_in(node)) is not None:
+        return _merged((id_, id_) for id_ in ids)
     spans = EVERY
     for column, operator, value in _terms(node):
         if column == "id" and type(value) is int:
             spans = _shared(spans, _compared(operator, value))
     return spans
+
+
+def _ids_in(node: object) -> list[Any] | None:
+    """Return the values of ``id.is_in(values)``, None of any other predicate."""
+    match node:
+        case {"Function": {"input": [{"Column": "id"}, ids], "function": {"Boolean": {"IsIn": _}}}}:
+            values = _value(ids)
+            return values if isinstance(values, list) else None
+    return None
 
 
 def _compared(operator: str, value: int) -> Spans:

@@ -12,6 +12,7 @@ from finstat_kit.protocol.records import Kind, Record
 
 # An outage, or a fault of one record: a served mirror may lack one, or still be filled.
 DOUBTFUL: Final = (RegisterUnavailable, TransportError, NotHeld)
+# Ours: a register that is down answers nothing, so that a few requests show it.
 _IN_A_ROW: Final = 3  # records that cannot be had before another is requested
 _PROBES: Final = 10  # records from all over the list, where none was had yet
 Outcome = tuple[int, Record | RegisterError]

@@ -17,7 +17,6 @@ from polars.io.plugins import register_io_source
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import (
-    copied_records,
     fetch_records,
     ids_unchanged_in_cache,
     most_requests,
@@ -47,10 +46,10 @@ def scan(
 ) -> pl.LazyFrame:
     """Return the records of a collection as a LazyFrame; see `Collection.scan`."""
     since = walk.answered_since(session, name, changed_since)
-    copied = None if session.copy is None else session.copy.all_records(name)
-    if copied is not None:
+    records = session.source.all_records(name)
+    if records is not None:
         changed = pl.col(wire.CHANGED) >= since
-        return (copied if changed_since is None else copied.filter(changed)).sort("id")
+        return (records if changed_since is None else records.filter(changed)).sort("id")
 
     def fetch(needs: Needs, stop: threading.Event) -> Iterator[pl.DataFrame]:
         if needs.records:
@@ -65,10 +64,10 @@ def _fetched_records(
     session: Session, name: str, needs: Needs, stop: threading.Event, max_requests: int | None
 ) -> Iterator[pl.DataFrame]:
     kind = KINDS[name]
-    if session.copy is not None:
+    if not session.source.cost:
         for page in _fetched_ids(session, name, needs, stop):
-            # A record that the copy could not read must not hide all others.
-            yield copied_records(name, page["id"], session.copy, keep=True)
+            # A record that a mirror could not read must not hide all others.
+            yield session.source.records(name, page["id"], keep=True)
         return
     most = most_requests(session, max_requests)
     if needs.whole and max_requests is None and most < math.inf:

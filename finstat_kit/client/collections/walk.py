@@ -16,7 +16,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, RegisterError, UsageError, holding, invalid, warn
+from finstat_kit.errors import Either, RegisterError, UsageError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import Page, Query, next_query
@@ -53,14 +53,12 @@ def answered_since(
     """Return the day that ``changed_since`` names, if the register can answer it.
 
     Raises:
-        UsageError: A copy begins later, does not know the days of change, or has no lists.
+        UsageError: A mirror begins later, does not know the days of change, or has no lists.
     """
     day = arguments.changed_since(changed_since, session.today)
     if warns and changed_since is not None and day > (today := session.today()):
         warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
-    if session.copy is None:
-        return day
-    part = session.copy.part()
+    part = session.source.part()
     if part.extract:
         raise UsageError(
             f"this mirror is an extract of some units and has no list of {name}",
@@ -96,8 +94,8 @@ def warn_of_none(
     session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
 ) -> None:
     """Warn where nothing changed since a day that was counted back, and name that day."""
-    if number or session.copy is not None or not arguments.is_span(changed_since):
-        return  # the data of a copy end on its day
+    if number or not arguments.is_span(changed_since) or session.source.part().ends:
+        return
     if query.filters or query.after_id or limit == 0:
         return  # other reasons to find nothing
     warn(
@@ -180,7 +178,7 @@ def ids(
         return _how_to_go_on(name, query, cursor, partial.len())
 
     with (
-        holding(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
+        attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
         contextlib.closing(sizes),
         bar("ids", total, remote=session.watched, progress=progress) as advance,
     ):
@@ -221,7 +219,7 @@ class Pages(Iterator[pl.DataFrame]):
         query = self._query
         if self._limit is not None:
             query = query.sized(min(query.page_size, self._limit - self.count))
-        with holding(
+        with attaching(
             lambda: None,
             lambda: _how_to_go_on(self._name, query, self.cursor, self.count),
             lambda: self.cursor,
@@ -273,7 +271,7 @@ def ids_of_all(
     start = queries[0].after_id
     none = pl.DataFrame(schema={"id": pl.Int64})
     text = "interrupted; a walk over several numbers or legal forms begins again: repeat the call"
-    with holding(lambda: none, lambda: text, lambda: start):
+    with attaching(lambda: none, lambda: text, lambda: start):
         walks = [ids(session, name, query, limit, connections, progress) for query in queries]
     together = pl.concat(walks).unique().sort("id")
     return together if limit is None else together.head(limit)

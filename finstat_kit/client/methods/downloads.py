@@ -14,7 +14,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.session import Session
-from finstat_kit.errors import NotFound, ProtocolError, RegisterError, holding, invalid
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, attaching, invalid
 from finstat_kit.frames.files.write import put_in_place
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.progress import bar
@@ -71,7 +71,7 @@ def download(
         )
 
     with (
-        holding(lambda: _frame(results), text),
+        attaching(lambda: _frame(results), text),
         bar("files", len(files), remote=session.watched, progress=progress) as advance,
     ):
         for _, result in in_order(files, fetch, session.connections):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from typing import Final
 
 import polars as pl
@@ -14,11 +13,10 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import most_requests, outcomes, refuse_long_work
-from finstat_kit.client.methods.reference import codelist
-from finstat_kit.client.session import Copy, Session
-from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, holding, invalid
-from finstat_kit.frames.counts import estimate as estimation
-from finstat_kit.frames.counts.estimate import NO_RECORD, UNREADABLE
+from finstat_kit.client.session import Session
+from finstat_kit.errors import Either, NotFound, ProtocolError, UsageError, attaching, invalid
+from finstat_kit.frames.counts import estimation
+from finstat_kit.frames.counts.estimation import NO_RECORD, UNREADABLE
 from finstat_kit.frames.places import labels
 from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
@@ -51,10 +49,12 @@ def estimate(
     sampled_ids = estimation.drawn(ids, seed).head(size.of(ids.len()))
 
     def estimated(rows: pl.DataFrame) -> pl.DataFrame:
-        return estimation.estimated(rows, by, partial(codelist, session), ids.len(), lang=lang)
+        return estimation.estimated(rows, by, session.source.codelist, ids.len(), lang=lang)
 
-    if session.copy is not None:
-        return estimated(_copied(sampled_ids, session.copy, by))
+    if not session.source.cost:
+        records = session.source.records("units", sampled_ids, keep=True)
+        is_missing = pl.col(wire.CHANGED).is_null()
+        return estimated(records.with_columns(problem=pl.when(is_missing).then(pl.lit(NO_RECORD))))
     return _fetched(sampled_ids, session, by, size, estimated, progress)
 
 
@@ -67,7 +67,7 @@ class _Size:
         self._session, self._n, self._seconds = session, n, seconds
         self.max_requests = max_requests
         # The rate that turns time into a number of requests; None if all records fit.
-        self.rate = None if session.copy is not None else session.rate
+        self.rate = session.rate
         self._clock = session.exchange.clock
         self._end = math.inf if n is not None else self._clock() + seconds
         self.over: Final = Stop(clock=self._clock, end=self._end)
@@ -86,8 +86,8 @@ class _Size:
         drawn = int(min(number, self._records_in(self._end - self._clock() - before)))
         if number and not drawn:
             raise self.too_short()
-        if self._session.copy is None:
-            refuse_long_work(drawn, self._session, self.max_requests)
+        requests = drawn * self._session.source.cost
+        refuse_long_work(requests, self._session, self.max_requests)
         return drawn
 
     def _records_in(self, seconds: float) -> float:
@@ -114,7 +114,7 @@ def _listed(
     # A partial list of ids is not an estimate.
     text = "interrupted while the ids were listed: there is no estimate yet"
     try:
-        with holding(lambda: None, lambda: text):
+        with attaching(lambda: None, lambda: text):
             if size.may_be_refused:
                 number = walk.count_or_none(session, query, size.over)
                 if number is not None:
@@ -122,7 +122,7 @@ def _listed(
                     size.of(number, before=pages / (size.rate or math.inf))
             ids = walk.ids(session, "units", query, progress=progress, over=size.over)["id"]
             # Before the records, so that any number of records gives an estimate.
-            codelist(session, wire.BY_FIELD[by].name, stop=size.over)
+            session.source.codelist(wire.BY_FIELD[by].name, stop=size.over)
     except Stopped:
         raise size.too_short() from None
     return ids
@@ -157,7 +157,7 @@ def _fetched(
     )
     try:
         with (
-            holding(so_far, text, going_on=session.going_on()),
+            attaching(so_far, text, going_on=session.going_on()),
             closing(fetched),
             bar("records", ids.len(), remote=session.watched, progress=progress) as advance,
         ):
@@ -177,11 +177,3 @@ def _drawn(record: Record | Exception, by: str) -> _Drawn:
         return None, None, UNREADABLE
     code, state = getattr(record, by), getattr(record, wire.STATE)
     return None if code is None else str(code), None if state is None else str(state), None
-
-
-def _copied(ids: pl.Series, copy: Copy, by: str) -> pl.DataFrame:
-    """Return the sample if records need no request."""
-    records = copy.records("units", ids).select("id", by, wire.STATE).collect()
-    rows = records.with_columns(problem=pl.lit(None, pl.String))
-    lost = ids.filter(~ids.is_in(records["id"].implode())).to_frame()
-    return pl.concat([rows, lost.with_columns(problem=pl.lit(NO_RECORD))], how="diagonal")

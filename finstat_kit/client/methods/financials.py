@@ -10,10 +10,15 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.collection import Units, one_unit
-from finstat_kit.client.collections.fetching import get_records, records_or_ids, refuse_long_work
+from finstat_kit.client.collections.fetching import (
+    Wanted,
+    get_records,
+    records_or_ids,
+    refuse_long_work,
+)
 from finstat_kit.client.methods.reference import live_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
-from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid
+from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
     filing_order,
@@ -70,8 +75,9 @@ def filings(
     """Return the filings of units; see `Register.filings`."""
     years, until = years_of(year), day_of(filed_until)
     records, expected = _units_given(session, units, ico, years, max_requests, reports=False)
-    if session.copy is not None:
-        return session.copy.filings(records, years, consolidated=consolidated, filed_until=until)
+    wanted = Wanted(years, consolidated, filed_until=until)
+    if (answer := session.source.filings(records, wanted)) is not None:
+        return answer
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
@@ -83,24 +89,25 @@ def filings(
 
 
 def plan(
-    session: Session, units: Given, year: Year, ico: str | Sequence[str] | None = None
+    session: Session, units: Given, years: Sequence[int] | None, ico: str | Sequence[str] | None
 ) -> pl.DataFrame:
     """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
-    return _expected_requests(session, _records_given(units), units, years_of(year))
+    return _expected_requests(session, _records_given(units), units, years)
 
 
 def _expected_requests(
     session: Session, records: pl.DataFrame | None, units: Given, years: Sequence[int] | None
 ) -> pl.DataFrame:
     """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
-    fetched, counts = 0, pl.Series([], dtype=pl.Int64)
-    if session.copy is None and records is None:
-        fetched = arguments.ids(units, "units").n_unique()
+    cost = session.source.cost
+    if records is None:
+        fetched = cost * arguments.ids(units, "units").n_unique()
         counts = pl.repeat(_STATEMENTS_OF_A_UNIT, fetched, eager=True)
-    elif session.copy is None and records is not None:
-        counts = records["idUctovnychZavierok"].list.n_unique().fill_null(0)
+    else:
+        fetched = 0
+        counts = cost * records["idUctovnychZavierok"].list.n_unique().fill_null(0)
     statements = int(counts.sum())
     if years is None:
         likely, reports = statements, statements * _REPORTS_OF_A_FILING
@@ -171,14 +178,11 @@ def financials(
         return figures.select(columns)
 
     if dry_run:
-        return plan(session, units, year, ico)
+        return plan(session, units, years, ico)
     records, expected = _units_given(session, units, ico, years, max_requests, reports=True)
-    if session.copy is not None:
-        figures = session.copy.figures(
-            records, years, consolidated=consolidated, filed_until=until,
-            from_previous=from_previous, activity=activity,
-        )  # fmt: skip
-        return shape(figures)
+    wanted = Wanted(years, consolidated, from_previous, activity, until)
+    if (answer := session.source.figures(records, wanted)) is not None:
+        return shape(answer)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(session, filed, advance)
@@ -316,7 +320,7 @@ def _by_chunks(
         return Either(f"{finished}, whose rows are in .partial", finished)
 
     with (
-        holding(finished, text, going_on=session.going_on()),
+        attaching(finished, text, going_on=session.going_on()),
         bar("requests", expected, remote=session.remote, progress=progress) as advance,
     ):
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
@@ -425,14 +429,12 @@ def by_year(
         filed: Its filings in these years, as `filings` returns them.
         years: None is every year.
     """
-    if session.copy is None:
+    figures = session.source.figures(unit, Wanted(years))
+    if figures is None:
         choice = choice_of_filings(session, filed, lambda n: None)
         sources, listed = choice.taken(), choice.listed
         figures = assemble.assembled(sources, unit, listed, choice.readings, from_previous=False)
         return figures, listed
-    figures = session.copy.figures(
-        unit, years, consolidated=False, filed_until=None, from_previous=False, activity="total"
-    )
     sources = filed.join(figures, on="statement_id", how="semi")
     ids = report_ids(sources)
     reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), session)

@@ -16,9 +16,9 @@ from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, UsageError, holding, invalid, warn
+from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid, warn
 from finstat_kit.frames.places import match_names
-from finstat_kit.frames.units import match_units as matching
+from finstat_kit.frames.units import matching
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import next_query
@@ -43,7 +43,7 @@ def match_units(
     """Match the rows of a frame with units; see `Register.match_units`."""
     rows = matching.columns(arguments.collected("frame", frame), ico=ico, name=name, place=place)
     # Those of a mirror are read at the first search.
-    names = None if name is None else units._names()
+    names = None if name is None else session.source.names()
     if names is None and ico is None:
         raise UsageError(
             "the register has no search for names",
@@ -52,7 +52,7 @@ def match_units(
     matcher = matching.Matcher(rows, names)
     numbers = matcher.numbers()
     # A list for each number, and as a rule one record.
-    expected = 0 if session.copy is not None else 2 * len(numbers)
+    expected = 2 * len(numbers) * session.source.cost
     if dry_run:
         return plan_of(session, {"units": (expected, None)})
     refuse_long_work(expected, session, max_requests)
@@ -76,8 +76,8 @@ def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
             "in a mirror"
         )
         return
-    part = None if session.copy is None else session.copy.part()
-    if part is not None and (part.extract or part.since is not None):
+    part = session.source.part()
+    if part.extract or part.since is not None:
         warn(
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
             "may be another unit's too"
@@ -94,7 +94,7 @@ def units_with_numbers(
         numbers: Kinds and digits, each once.
         progress: Whether a bar is shown.
     """
-    if session.copy is not None and (records := session.copy.all_records("units")) is not None:
+    if (records := session.source.all_records("units")) is not None:
         parts = [
             records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
             .select(pl.lit(kind).alias("kind"), number=kind, id="id")
@@ -122,7 +122,7 @@ def units_with_numbers(
         return f"interrupted while {len(numbers):,} numbers were looked up"
 
     with (
-        holding(lambda: None, text, going_on=session.going_on()),
+        attaching(lambda: None, text, going_on=session.going_on()),
         bar("numbers", len(numbers), remote=session.watched, progress=progress) as advance,
     ):
         for (kind, digits), ids in in_order(numbers, fetch, session.connections):
@@ -151,21 +151,21 @@ def of_place(
             raise invalid("places", name, fault, cure=codes)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
-    if session.copy is not None and (copied := session.copy.all_records("units")) is not None:
-        records = copied.filter(pl.col("pravnaForma") == legal_form).collect()
+    if (every := session.source.all_records("units")) is not None:
+        records = every.filter(pl.col("pravnaForma") == legal_form).collect()
     else:
         ids = units.ids(legal_form_code=legal_form, progress=False)
         records = units.get(ids, errors="keep", max_requests=max_requests, progress=progress)
-    own = wanted.join(
+    found = wanted.join(
         records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
     )
-    each = wanted.join(own.group_by("code").len(), on="code", how="left").fill_null(0)
+    each = wanted.join(found.group_by("code").len(), on="code", how="left").fill_null(0)
     for code, number in each.filter(pl.col("len") != 1).iter_rows():
-        ids_text = ", ".join(map(str, own.filter(pl.col("code") == code)["id"]))
+        ids_text = ", ".join(map(str, found.filter(pl.col("code") == code)["id"]))
         raise NotFound(
             f"{code} has no unit of the legal form {legal_form}"
             if number == 0
             else f"{code} has {number} units of the legal form {legal_form}: {ids_text}",
             cure="take the one that is meant by its id" if number else "",
         )
-    return own.select(records.columns)
+    return found.select(records.columns)

@@ -1,4 +1,4 @@
-"""The codelists and forms of a register: each fetched once, or taken from its copy on disk."""
+"""The codelists and forms of a register as frames, and the forms by which reports are read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, holding
+from finstat_kit.errors import Either, NotFound, attaching
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
 from finstat_kit.protocol import forms, requests, wire
@@ -21,26 +21,10 @@ from finstat_kit.transport.threads import heeding_interrupts
 _LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 
 
-def codelist(
-    session: Session, name: str, *, refresh: bool = False, stop: threading.Event | None = None
-) -> pl.DataFrame:
-    """Return a codelist, fetched at the first call, unless *stop* is set meanwhile.
-
-    A clone, which shares the data: what a user does to the frame stays with the user.
-    """
-    if session.copy is not None:
-        return session.copy.codelist(name, refresh=refresh).clone()
-    known = session.fetched.codelists
-    if name not in known or refresh:
-        request = requests.codelist(wire.CODELISTS[name])
-        known[name] = session.cached_for_the_day(request, stop, refresh=refresh)
-    return known[name].clone()
-
-
 def locations(session: Session, *, refresh: bool = False) -> pl.DataFrame:
     """Return regions, districts and municipalities in one frame; see `Register.locations`."""
     levels = ("regions", "districts", "municipalities")
-    return places.locations(*(codelist(session, name, refresh=refresh) for name in levels))
+    return places.locations(*(session.source.codelist(name, refresh=refresh) for name in levels))
 
 
 def all_codelists() -> pl.DataFrame:
@@ -51,26 +35,6 @@ def all_codelists() -> pl.DataFrame:
     ]
     names = ("name", "endpoint", "source", "field", "label")
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-
-
-def form(
-    session: Session, template: int, *, refresh: bool = False, stop: threading.Event | None = None
-) -> Form | None:
-    """Return a form, None where the register has no template of that id.
-
-    Threads that need the same form wait for the one that requests it.
-    """
-    if session.copy is not None and (copied := session.copy.form(template)) is not None:
-        return copied
-    fetched = session.fetched.forms
-    with session.fetched.lock:
-        if template not in fetched or refresh:
-            try:
-                request = requests.template(template)
-                fetched[template] = session.cached_for_the_day(request, stop, refresh=refresh)
-            except NotFound:
-                fetched[template] = None
-        return fetched[template]
 
 
 def shipped_first(session: Session) -> FormOf:
@@ -85,13 +49,16 @@ def shipped_first(session: Session) -> FormOf:
             return shipped
 
         def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
-            yield (form(session, template, stop=stop),)
+            yield (session.source.form(template, stop=stop),)
 
         text = (
             f"interrupted while template {template} was requested; the reports read before it are "
             "lost"
         )
-        with holding(lambda: None, lambda: text), closing(heeding_interrupts(fetch)) as fetched:
+        with (
+            attaching(lambda: None, lambda: text),
+            closing(heeding_interrupts(fetch)) as fetched,
+        ):
             (requested,) = next(fetched)
         return requested
 
@@ -105,7 +72,7 @@ def live_first(session: Session) -> FormOf:
     """
 
     def live(template: int) -> Form | None:
-        return form(session, template) or forms.shipped(template)
+        return session.source.form(template) or forms.shipped(template)
 
     return live
 
@@ -130,7 +97,7 @@ def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
 def template_part(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
     """Return the rows or the columns of a form; see `Register.template`."""
     template = arguments.whole("template", template, 0, _LARGEST_TEMPLATE)
-    requested = form(session, template, refresh=refresh)
+    requested = session.source.form(template, refresh=refresh)
     if requested is None:
         raise NotFound(
             f"the register has no template {template}",

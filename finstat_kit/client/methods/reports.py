@@ -75,7 +75,7 @@ def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
     )
 
 
-def as_printed(
+def reports_as_filed(
     session: Session,
     report: pl.DataFrame | pl.LazyFrame,
     *,

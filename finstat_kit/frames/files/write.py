@@ -95,12 +95,12 @@ def write(
             "has an unknown suffix",
             give=f"a name that ends in {', '.join(_SUFFIXES)}",
         )
-    for name, given, able in (
+    for name, given, formats in (
         ("note", note is not None, ("xlsx", "parquet")),
         ("decimal_comma", decimal_comma, ("csv",)),
     ):
-        if given and form not in able:
-            cure = f"write {' or '.join(able)}, or leave it out"
+        if given and form not in formats:
+            cure = f"write {' or '.join(formats)}, or leave it out"
             raise invalid(name, ..., f": a {form} file cannot hold it", cure=cure)
     if note is not None:
         arguments.text("note", note)

@@ -218,24 +218,28 @@ def code_columns(
     else:
         raise invalid("columns", columns, "is not a list", give=f"some of {list(FIELDS)} in one")
     for column in fields:
-        if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
-            raise invalid(
-                "columns",
-                ...,
-                f": {column.codelist!r} is not a codelist",
-                cure=f"{near(column.codelist, _KNOWN)}give one of {list(_KNOWN)}",
-            )
-        if column.code not in schema:
-            raise invalid(
-                argument,
-                ...,
-                f": the frame has no column {column.code!r}",
-                cure=f"{near(column.code, schema)}it has {schema.names()}",
-            )
-        dtype = schema[column.code]
-        if not holds_codes(dtype):
-            raise UsageError(f"the column {column.code!r} is {dtype}", cure=CODES_ARE_TEXT)
+        _check_column(schema, column, argument)
     return fields
+
+
+def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
+    if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
+        raise invalid(
+            "columns",
+            ...,
+            f": {column.codelist!r} is not a codelist",
+            cure=f"{near(column.codelist, _KNOWN)}give one of {list(_KNOWN)}",
+        )
+    if column.code not in schema:
+        raise invalid(
+            argument,
+            ...,
+            f": the frame has no column {column.code!r}",
+            cure=f"{near(column.code, schema)}it has {schema.names()}",
+        )
+    dtype = schema[column.code]
+    if not holds_codes(dtype):
+        raise UsageError(f"the column {column.code!r} is {dtype}", cure=CODES_ARE_TEXT)
 
 
 def _known_field(field: str) -> CodeColumn:

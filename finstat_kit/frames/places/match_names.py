@@ -39,47 +39,10 @@ def match(places: pl.DataFrame, names: object, level: str, argument: str = "name
     """Match names or codes with the places of a level; see `Register.match_places`."""
     arguments.one_of("level", level, LEVELS)
     inputs = _texts(arguments.polars_of(argument, names), argument)
-    of_level = places.filter(pl.col("level") == level)
-    name_of = dict(of_level.select("code", "name_sk").iter_rows())
-    by_old_code = {old_code(code): code for code in name_of}
-    by_name: dict[str, set[str]] = {}
-    by_part: dict[str, set[str]] = {}  # districts of a city without the city
-    by_start: dict[str, set[str]] = {}  # places by the first words of a name
-    city_part = pl.col("name").str.extract("-(.*)").fill_null("")
-    called = of_level.unpivot(["name_sk", "name_en"], index="code", value_name="name")
-    for code, name, part in (
-        called.drop_nulls()
-        .select("code", folded_words(pl.col("name")), folded_words(city_part).alias("part"))
-        .iter_rows()
-    ):
-        for key in _keys(name):
-            by_name.setdefault(key, set()).add(code)
-            by_name.setdefault(_RIVER.sub(r"\1", key), set()).add(code)
-            for space in re.finditer(" ", key):
-                by_start.setdefault(key[: space.start()], set()).add(code)
-        for key in _keys(part):
-            by_part.setdefault(key, set()).add(code)
-
-    def of_name(key: str) -> set[str]:
-        parts = by_part.get(key)
-        return by_name.get(key) or (parts | by_start.get(key, set()) if parts else set())
-
-    def matched(text: str, name: str) -> tuple[str, list[str]]:
-        if text.strip().upper() in name_of:
-            return "code", [text.strip().upper()]
-        if (today := by_old_code.get(text.strip())) is not None:
-            return "old code", [today]
-        keys = _keys(name)
-        codes = filter(None, map(of_name, keys))
-        if len(sharing := sorted(next(codes, ()))) == 1:
-            return "name", sharing
-        begun = (by_start[key] for key in keys if key in by_start)
-        sharing = sharing or sorted(next(begun, ())) or _near(keys, by_name | by_part)
-        return "ambiguous" if sharing else "unknown", sharing
-
+    index = _PlaceIndex(places.filter(pl.col("level") == level))
     given = pl.DataFrame({"text": inputs.drop_nulls().unique()}, schema={"text": pl.String})
     distinct = {
-        text: matched(text, name)
+        text: index.matched(text, name)
         for text, name in given.select(
             "text", folded_words(pl.col("text")).alias("name")
         ).iter_rows()
@@ -91,12 +54,66 @@ def match(places: pl.DataFrame, names: object, level: str, argument: str = "name
         {
             "given": inputs,
             "code": sure,
-            "name_sk": [None if code is None else name_of[code] for code in sure],
+            "name_sk": [None if code is None else index.name_of[code] for code in sure],
             "how": [how for how, _ in results],
             "candidates": [codes if how == "ambiguous" else [] for how, codes in results],
         },
         schema=MATCHES,
     )
+
+
+class _PlaceIndex:
+    """The places of a level, by their codes, old codes and the keys of their names.
+
+    Args:
+        places: ``code`` and the names of each.
+    """
+
+    def __init__(self, places: pl.DataFrame) -> None:
+        self.name_of: dict[str, str] = dict(places.select("code", "name_sk").iter_rows())
+        self._by_old_code = {old_code(code): code for code in self.name_of}
+        self._by_name: dict[str, set[str]] = {}
+        self._by_part: dict[str, set[str]] = {}  # districts of a city without the city
+        self._by_start: dict[str, set[str]] = {}  # places by the first words of a name
+        city_part = pl.col("name").str.extract("-(.*)").fill_null("")
+        called = places.unpivot(["name_sk", "name_en"], index="code", value_name="name")
+        for code, name, part in (
+            called.drop_nulls()
+            .select("code", folded_words(pl.col("name")), folded_words(city_part).alias("part"))
+            .iter_rows()
+        ):
+            for key in _keys(name):
+                self._by_name.setdefault(key, set()).add(code)
+                self._by_name.setdefault(_RIVER.sub(r"\1", key), set()).add(code)
+                for space in re.finditer(" ", key):
+                    self._by_start.setdefault(key[: space.start()], set()).add(code)
+            for key in _keys(part):
+                self._by_part.setdefault(key, set()).add(code)
+
+    def matched(self, text: str, name: str) -> tuple[str, list[str]]:
+        """Return how a text matches, and the codes that it may mean.
+
+        Args:
+            text: As given.
+            name: Its folded words.
+        """
+        if text.strip().upper() in self.name_of:
+            return "code", [text.strip().upper()]
+        if (today := self._by_old_code.get(text.strip())) is not None:
+            return "old code", [today]
+        keys = _keys(name)
+        codes = filter(None, map(self._codes_of, keys))
+        if len(sharing := sorted(next(codes, ()))) == 1:
+            return "name", sharing
+        begun = (self._by_start[key] for key in keys if key in self._by_start)
+        sharing = sharing or sorted(next(begun, ())) or _near(keys, self._by_name | self._by_part)
+        return "ambiguous" if sharing else "unknown", sharing
+
+    def _codes_of(self, key: str) -> set[str]:
+        parts = self._by_part.get(key)
+        return self._by_name.get(key) or (
+            parts | self._by_start.get(key, set()) if parts else set()
+        )
 
 
 def _keys(words: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.frames.counts import compare, count_by, estimate
+from finstat_kit.frames.counts import compare, count_by, estimation
 from finstat_kit.frames.files.quantities import quantity_of
 from finstat_kit.frames.financials import assemble, filings, items, ratios
 from finstat_kit.frames.financials.reasons import STATUS
@@ -18,7 +18,7 @@ from finstat_kit.frames.places import match_names
 from finstat_kit.frames.reports import cells, check_sums
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.unit_names import MATCHED_BY
-from finstat_kit.frames.units import match_units
+from finstat_kit.frames.units import matching
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 
@@ -125,8 +125,8 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
         "check_reports": check_sums.CHECKS,
         "count_by": count_by.COUNTS,
         "compare": compare.COMPARISON,
-        "estimate": estimate.ESTIMATES,
-        "match_units": match_units.MATCHES,
+        "estimate": estimation.ESTIMATES,
+        "match_units": matching.MATCHES,
         "match_places": match_names.MATCHES,
     }
 

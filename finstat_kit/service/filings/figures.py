@@ -20,7 +20,7 @@ from finstat_kit.protocol.forms import Form as Template, shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 
-Words = NDArray[np.uint64]
+Bits = NDArray[np.uint64]
 Shares = dict[int, tuple[int, int]]  # row number: weight, and how many of a hundred units fill it
 Column = tuple[str | None, str | None]  # period and measure
 Range = tuple[int, int]  # parts of a thousand: a bound and how far from it
@@ -100,7 +100,7 @@ def mixed(*parts: int) -> int:
     return state
 
 
-def mixed_each(key: int | Words, numbers: Words) -> Words:
+def mixed_each(key: int | Bits, numbers: Bits) -> Bits:
     """Return the 64 bits of each number under a key."""
     state = (numbers ^ np.asarray(key, dtype=np.uint64)) + np.uint64(_GOLDEN)
     state = (state ^ state >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -16,7 +16,6 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.client.sample import Sample
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials.assemble import holds
 from finstat_kit.protocol.records import UNITS
@@ -181,12 +180,7 @@ def is_local(register: Register) -> bool:
     What is chosen is then answered before the call returns, so that a saved notebook does not
     depend on timing.
     """
-    return has_names(register) or register._session.replayed
-
-
-def has_names(register: Register) -> bool:
-    """Whether units can be searched by name: in a sample or a copy."""
-    return isinstance(register, Sample) or register._session.copy is not None
+    return register._session.source.has_names or register._session.replayed
 
 
 def records(

@@ -22,7 +22,8 @@ def choose(register: Register) -> str:
         if register._recipe is None:
             return f"# Choose the same register first: {register!r}, changed since it was made.\n"
         return f"fk.use({register._recipe})  # a sample: its units are invented\n"
-    cache = "" if register._cache is None else f", cache={str(register._cache.path)!r}"
+    file = register._session.exchange.cache
+    cache = "" if file is None else f", cache={str(file.path)!r}"
     if register.base_url == LIVE:
         return f"fk.use(fk.LIVE{cache})\n"
     if register.base_url.startswith("http"):

@@ -16,7 +16,7 @@ from tests.support.remote_sample import Behind, unchanged_ids
 def streamed(ids: list[int], register: fk.Register, name: str = "units") -> pl.DataFrame:
     kind = KINDS[name]
     stream = stream_records(
-        kind, pl.Series("id", ids), register._session, max_requests=None, progress=False, keep=False
+        name, pl.Series("id", ids), register._session, max_requests=None, progress=False, keep=False
     )
     return kind.frame([record for _, record in stream if isinstance(record, Record)])
 

@@ -16,8 +16,8 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import BadRequest, RegisterUnavailable
-from finstat_kit.frames.counts import estimate as estimation
-from finstat_kit.frames.counts.estimate import ESTIMATES
+from finstat_kit.frames.counts import estimation
+from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
 from finstat_kit.transport.base import InProcess, Limits
 from tests.support.clock import FakeClock

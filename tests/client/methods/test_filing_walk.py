@@ -174,6 +174,8 @@ def test_what_is_planned() -> None:
         assert sent == pytest.approx(planned["requests"][1], rel=0.2), year
         assert planned["at_most"].to_list() == [0, listed, None]
         assert (sent == listed) == (year is None), year
+    of_two = watched.financials(units, [2018, 2019], dry_run=True)
+    assert watched.financials(units, iter([2018, 2019]), dry_run=True).equals(of_two)
     slow = fk.Register("http://127.0.0.1:1", rate=5)
     assert slow.financials([1, 2, 3], dry_run=True)["requests"].to_list() == [3, 36, 61]
     assert slow.financials([1, 2, 3], dry_run=True)["seconds"][1] == 36 / 5

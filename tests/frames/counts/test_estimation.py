@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import finstat_kit as fk
-from finstat_kit.frames.counts import count_by as counts, estimate as estimation
-from finstat_kit.frames.counts.estimate import bounds
+from finstat_kit.frames.counts import count_by as counts, estimation
+from finstat_kit.frames.counts.estimation import bounds
 from tests.support.units import pooled
 
 REG = fk.sample(10)

@@ -42,10 +42,11 @@ RECORD: Final = ("id", "ico", "nazovUJ", "mesto", "sidlo", "stav", "datumZruseni
 _MOST: Final = 10  # candidates of a row
 _WRITTEN: Final = re.compile(r"(?:i[čc]o:?|di[čc]:?)?(sk)?([0-9]+)(?:[.,]0+)?", re.IGNORECASE)
 _LEAST_DIGITS: Final = 5  # fewer are more likely a row number than an IČO without its zeros
+# Ours: words are alike with one wrong letter of five.
 _WORD_ALIKE: Final = 80.0  # likeness of two words, in per cent
-_NAME_ALIKE: Final = 80.0
-_SHARE_ALIKE: Final = 0.5  # of the longer name
-_FORM_COUNTS: Final = 0.03
+_NAME_ALIKE: Final = 80.0  # of two names
+_SHARE_ALIKE: Final = 0.5  # letters of the longer name that the shorter one has
+_FORM_COUNTS: Final = 0.03  # of the likeness of a candidate: it orders equal names
 # Their parts are municipalities; a record has either.
 _CITIES: Final = ("bratislava", "kosice")
 _USUAL_NAMES: Final = {
