@@ -793,8 +793,8 @@ MUTATIONS = [
     Mutation(
         "half a filing with a cell that is no number has its reason",
         "choice.py:figures_of_filings",
-        'pl.col(flags).any()',
-        'pl.col(flags).all()',
+        "pl.col(flags).any()",
+        "pl.col(flags).all()",
         "test_half_a_filing_has_its_reason",
     ),
     Mutation(

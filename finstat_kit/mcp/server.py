@@ -76,12 +76,24 @@ class _Caller:
         )
         self._lock = threading.Lock()
 
-    def call(self, tool: Callable[..., Answer], given: dict[str, Any]) -> Answer | ToolError:
-        """Call a tool, in a thread that may be left alone when the time is over."""
+    def end(self) -> float:
+        """Return the time, by the clock of the register, at which a call that begins now ends."""
+        return self.register._session.exchange.clock() + self.seconds
+
+    def call(
+        self, tool: Callable[..., Answer], given: dict[str, Any], end: float
+    ) -> Answer | ToolError:
+        """Call a tool, in a thread that may be left alone when the time is over.
+
+        Args:
+            tool: What is called.
+            given: Its arguments.
+            end: When its time is over. It may wait for a call before it.
+        """
         exchange = self.register._session.exchange
         with self._lock, warnings.catch_warnings(record=True) as raised:
             warnings.simplefilter("always", RegisterWarning)
-            exchange.end = exchange.clock() + self.seconds
+            exchange.end = end
             try:
                 found = tool(**given)
             except Stopped:
@@ -105,7 +117,9 @@ def _bounded(
         async with anyio.create_task_group() as reporting:
             reporting.start_soon(_report, ctx, caller.register)
             with anyio.move_on_after(caller.seconds):
-                found = await run_sync(caller.call, tool, given, abandon_on_cancel=True)
+                found = await run_sync(
+                    caller.call, tool, given, caller.end(), abandon_on_cancel=True
+                )
             reporting.cancel_scope.cancel()
         if isinstance(found, ToolError):
             raise found

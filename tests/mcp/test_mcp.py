@@ -277,7 +277,8 @@ def test_a_call_that_is_late_sends_nothing_more(sample: Sample) -> None:
     for thread in threading.enumerate():
         if "AnyIO" in thread.name:
             thread.join(20)
-    assert register.asked == sent == 1
+    # None where the thread begins when the time is over.
+    assert register.asked == sent <= 1
 
 
 def test_a_call_reports_its_requests(sample: Sample) -> None:
