@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final
@@ -105,9 +106,10 @@ class Layout:
         if not paths:
             index = {} if row_index is None else {row_index: pl.get_index_type()}
             return pl.LazyFrame(schema={**index, **self.schema})
-        return pl.scan_parquet(
+        rows = pl.scan_parquet(
             list(paths), schema=self.schema, row_index_name=row_index, glob=False
         )
+        return rows.pipe_with_schema(partial(_while_there, paths))
 
     def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame, note: str) -> File:
         """Write rows into the folder of a mirror; return what is said of the file.
@@ -172,6 +174,22 @@ class Layout:
                 yield part_rows[np.lexsort(keys)]
 
         return register_io_source(in_order, schema=self.schema)
+
+
+def _while_there(paths: Sequence[str], rows: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """Return the rows of files, which are an error of ours once a file has gone.
+
+    polars calls this whenever it plans a query.
+    """
+
+    def gone(*_: object) -> Iterator[pl.DataFrame]:
+        raise LostError(
+            "files that this LazyFrame reads have gone, as after a merge",
+            cure="call what returned it again",
+        )
+
+    there = all(os.path.exists(path) for path in paths)  # noqa: PTH110  # there may be thousands
+    return rows if there else register_io_source(gone, schema=schema)
 
 
 def small_ones(files: Sequence[File]) -> int:
