@@ -26,7 +26,7 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.mirror.state import lacking_of
+from finstat_kit.mirror.state import body_of, lacking_of
 from finstat_kit.mirror.storage.cells import STORED, joined, split
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.folder import TEMPLATES
@@ -200,7 +200,7 @@ class Templates:
         self._register = register
         self._writer = writer
         self._anew = anew
-        self._bodies: dict[int, str] = {}
+        self._kept: set[int] = set()
         self._forms: dict[int, Form | None] = {}
         self._requested: set[int] = set()
         self._refused: dict[int, str] = {}  # not to be had in this sync, and why
@@ -212,12 +212,12 @@ class Templates:
         """
         writer, is_record = self._writer, pl.col("kind") == RECORD
         with legible(writer.path):
-            kept = newest(writer.scan("templates").collect())
+            kept = newest(writer.scan("templates").select("id", "version", "seen").collect())
             reports = writer.scan("reports").filter(is_record)
             used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
-        self._bodies = dict(kept.select("id", "body").rows())
+        self._kept = {*kept["id"]}
         is_old = pl.lit(self._anew) | (pl.col("seen") <= writer.today - _VALID)
-        due = {*used} - self._bodies.keys() | {*used} & {*kept.filter(is_old)["id"]}
+        due = {*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]}
         before = {template: self._layout(template) for template in due}
         self.fetch(due)
         moved = [t for t in due if self._layout(t) not in (None, before[t])]
@@ -240,18 +240,20 @@ class Templates:
                 exchange = self._register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
             except RegisterError as error:
-                if template not in self._bodies and not isinstance(error, NotFound):
+                if template not in self._kept and not isinstance(error, NotFound):
                     self._refused[template] = error.message
+        if not bodies:
+            return
         rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
             version=pl.lit(self._writer.next("templates")), seen=pl.lit(self._writer.today)
         )
         self._writer.append({"templates": rows.select(TEMPLATES.names()).cast(TEMPLATES)})
-        self._bodies |= bodies
+        self._kept |= bodies.keys()
 
     def fetch_of(self, report: Record) -> None:
         """Request the template of a report, if it is not kept."""
         template = getattr(report, "idSablony", None)
-        if template and template not in self._bodies:
+        if template and template not in self._kept:
             self.fetch([template])
 
     def with_form(self, reports: list[Fetched]) -> list[Fetched]:
@@ -270,7 +272,8 @@ class Templates:
         if form := forms.shipped(template):
             return form
         if template not in self._forms:
-            body = self._bodies.get(template)
+            with legible(self._writer.path):
+                body = body_of(self._writer.scan("templates"), template)
             self._forms[template] = (
                 None if body is None else forms.parse_template(body.encode(), template)
             )
@@ -352,7 +355,11 @@ def commit_answers(
         (UNCHANGED, unchanged.select("id", "gone", "same_as")),
         (UNREADABLE, unread.select("id", "problem", "digest")),
     ]
-    frames = [rows_of(name, frame, kind, version, writer.today) for kind, frame in rows]
+    frames = [
+        rows_of(name, frame, kind, version, writer.today) for kind, frame in rows if len(frame)
+    ]
+    if not frames:
+        return answers["id"]
     own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
     writer.append({"cells": own, name: pl.concat(frames)})
     is_known = news["known"].fill_null(value=False)

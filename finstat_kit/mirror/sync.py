@@ -470,6 +470,8 @@ class Sync:
                 logger.warning("the codelist %s has no entries; the former one is kept", name)
                 counts["unreadable"] += 1
                 continue
+            if before is not None and entries.equals(before[entries.columns]):
+                continue
             if "parent_code" not in entries.columns:
                 entries = entries.with_columns(parent_code=pl.lit(None, pl.String))
             rows = entries.select(
@@ -477,8 +479,7 @@ class Sync:
                 name_sk="name_sk", name_en="name_en", parent_code="parent_code",
             ).cast(CODELISTS)  # fmt: skip
             count_entries(counts, before, rows)
-            if before is None or not rows.drop("version", "name").sort("code").equals(before):
-                changed.append(rows)
+            changed.append(rows)
         if changed:
             self._writer.append({"codelists": pl.concat(changed)})
 

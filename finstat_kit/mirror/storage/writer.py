@@ -206,9 +206,9 @@ class Writer:
         key = self._versions[name], self._base.get(name, 0)
         if name not in self._stands or self._stands[name][0] != key:
             with legible(self._folder.path):
-                log = self.scan(name)
-                stands = versions.standing(versions.keys_of(log), key[1]).join(
-                    versions.contents(log), on="id", how="left", maintain_order="left"
+                keys = versions.keys_of(self.scan(name), "digest")
+                stands = versions.standing(keys, key[1]).join(
+                    versions.contents(keys), on="id", how="left", maintain_order="left"
                 )
             self._stands[name] = key, stands
         return self._stands[name][1]
