@@ -9,9 +9,9 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -65,6 +65,51 @@ Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 
 # An id with its record, or with the reason why it could not be read.
 Fetched = tuple[int, Record | str]
+
+
+REPORT: Final = pl.Schema(
+    {
+        "list": pl.String(),
+        "window": pl.Date(),
+        "new": pl.Int64(),
+        "changed": pl.Int64(),
+        "gone": pl.Int64(),
+        "unreadable": pl.Int64(),
+        "requests": pl.Int64(),
+        "seconds": pl.Float64(),
+    }
+)
+
+
+class Report:
+    """What a sync did, list by list.
+
+    Args:
+        register: The register.
+    """
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def row(self, name: str, window: date | None) -> dict[str, Any]:
+        """Return the row of a list, whose numbers are added to."""
+        zeros = dict.fromkeys(REPORT.names()[2:], 0)
+        return self._rows.setdefault(name, {"list": name, "window": window, **zeros})
+
+    @contextlib.contextmanager
+    def measured(self, row: dict[str, Any]) -> Iterator[None]:
+        """Count the requests and the seconds of a block."""
+        before, began = self._register.stats.requests, monotonic()
+        try:
+            yield
+        finally:
+            row["requests"] += self._register.stats.requests - before
+            row["seconds"] += monotonic() - began
+
+    def frame(self) -> pl.DataFrame:
+        """Return all rows."""
+        return pl.DataFrame(list(self._rows.values()), schema=REPORT)
 
 
 class OutOfTimeError(Exception):
@@ -124,9 +169,10 @@ class Fetcher:
     def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
         rate = math.inf if self._register.rate is None else self._register.rate
-        for batch in sliced(ids, int(min(max(rate * _BATCH_SECONDS, 1), most))):
+        size = int(min(max(rate * _BATCH_SECONDS, 1), most))
+        for start in range(0, len(ids), size):
             self._budget.check()
-            yield batch
+            yield ids[start : start + size]
 
     def fetch(
         self,
@@ -180,11 +226,6 @@ def readable_in(stands: pl.DataFrame) -> int | None:
     """Return the id of a record that is held, None where none is; see `versions.standing`."""
     ids = stands.filter("listed", "readable", ~pl.col("lacking"))["id"]
     return None if ids.is_empty() else int(ids[0])
-
-
-def sliced(ids: Ids, size: int) -> Iterator[Ids]:
-    """Yield ids in pieces of a size."""
-    return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 class Templates:
@@ -315,7 +356,7 @@ def commit_answers(
     name: str,
     fetched: list[Fetched],
     stands: pl.DataFrame,
-    counts: dict[str, int],
+    counts: dict[str, Any],
     templates: Templates | None = None,
 ) -> pl.Series:
     """Commit the records of a batch.
@@ -388,6 +429,7 @@ class Contents:
         writer: Of a run that is done.
         templates: Of reports.
         budget: The time it may take.
+        report: Of the sync.
         progress: As of `Mirror.sync`.
     """
 
@@ -397,6 +439,7 @@ class Contents:
         writer: Writer,
         templates: Templates,
         budget: Budget,
+        report: Report,
         progress: bool | None,
     ) -> None:
         self._register = register
@@ -405,23 +448,12 @@ class Contents:
         self._progress = progress
         self._budget = budget
         self._fetchers: dict[str, Fetcher] = {}
-        self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
-        self._requests = dict.fromkeys(writer.kept, 0)
-        self._seconds = dict.fromkeys(writer.kept, 0.0)
-        self._since = writer.walk.since
+        self._report = report
+        self._rows = {n: report.row(f"{n} records", writer.walk.since) for n in writer.kept}
         self._stands: dict[str, pl.DataFrame] = {}
         self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
         self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
         self._named: list[int] = []  # reports, by the statements fetched last
-
-    def report(self) -> list[dict[str, object]]:
-        """Return a row of the report of a sync per collection."""
-        return [
-            {"list": f"{name} records", "window": self._since, **self._counts[name],
-             "unreadable": len(self._failed[name]), "requests": self._requests[name],
-             "seconds": self._seconds[name]}
-            for name in self._writer.kept
-        ]  # fmt: skip
 
     def fetch(self) -> None:
         """Fetch until nothing is lacking: the newest statements first, with their reports."""
@@ -456,6 +488,7 @@ class Contents:
             lacking = lacking.filter(pl.col("id").is_in(own.implode()))
         self._left[name] = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
         self._failed[name] = set(lacking.filter("unreadable")["id"])
+        self._rows[name]["unreadable"] = len(self._failed[name])
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
         """Fetch records of a collection, those of statements each batch with its reports."""
@@ -466,21 +499,11 @@ class Contents:
                 self._commit(name, fetched)
 
         for batch in fetcher.batches(ids, BATCH_OF_CONTENTS):
-            with self._measured(name):
+            with self._report.measured(self._rows[name]):
                 fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
                 self._fill("reports", self._among("reports", named), advance)
-
-    @contextlib.contextmanager
-    def _measured(self, name: str) -> Iterator[None]:
-        """Count the requests and the seconds of a block as those of a collection."""
-        before, began = self._register.stats.requests, monotonic()
-        try:
-            yield
-        finally:
-            self._requests[name] += self._register.stats.requests - before
-            self._seconds[name] += monotonic() - began
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
         writer = self._writer
@@ -494,10 +517,11 @@ class Contents:
                 self._named += named
             if writer.about.since is None:
                 self._name_reports(named)
-        stands, counts = self._stands[name], self._counts[name]
+        stands, counts = self._stands[name], self._rows[name]
         read = commit_answers(writer, name, fetched, stands, counts, self._templates)
         ids = {id_ for id_, _ in fetched}
         self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
+        counts["unreadable"] = len(self._failed[name])
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
         writer.show_when_due()
 

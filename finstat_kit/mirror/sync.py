@@ -12,8 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -35,6 +34,7 @@ from finstat_kit.mirror.fetch import (
     Contents,
     Fetched,
     Fetcher,
+    Report,
     Templates,
     commit_answers,
     readable_in,
@@ -62,18 +62,6 @@ from finstat_kit.protocol.requests import Request
 
 logger = logging.getLogger("finstat_kit")
 
-REPORT: Final = pl.Schema(
-    {
-        "list": pl.String(),
-        "window": pl.Date(),
-        "new": pl.Int64(),
-        "changed": pl.Int64(),
-        "gone": pl.Int64(),
-        "unreadable": pl.Int64(),
-        "requests": pl.Int64(),
-        "seconds": pl.Float64(),
-    }
-)
 _UNITS_PER_COMMIT: Final = 10_000
 _IDS_PER_COMMIT: Final = 200_000
 _MOST_MISSING: Final = 0.01  # of a list
@@ -114,7 +102,7 @@ class Sync:
         self._budget = budget
         self._max_missing = max_missing
         self._progress = progress
-        self._report: list[dict[str, object]] = []
+        self._report = Report(register)
         self._writer: Writer
 
     def go(self, *, full: bool) -> pl.DataFrame:
@@ -131,16 +119,7 @@ class Sync:
                 full = False  # what changed meanwhile belongs to another run
             if self._writer.kept:
                 self._contents(full=is_full)
-        return (
-            pl.DataFrame(self._report, schema=REPORT)
-            .group_by("list", maintain_order=True)
-            .agg(
-                pl.col("window").first(),
-                pl.col("new", "changed", "gone").sum(),
-                pl.col("unreadable").last(),
-                pl.col("requests", "seconds").sum(),
-            )
-        )
+        return self._report.frame()
 
     # What is there
 
@@ -275,20 +254,19 @@ class Sync:
 
     def _lists(self) -> None:
         """Bring units, lists and codelists in step."""
+        walked = self._writer.walk
         for name in (*COLLECTIONS, "codelists"):
-            counts = {"new": 0, "changed": 0, "gone": 0, "unreadable": 0}
-            with self._reported(name, counts):
+            counts = self._report.row(name, None if name == "codelists" else walked.since)
+            with self._report.measured(counts):
                 try:
                     if name == "codelists":
                         self._codelists(counts)
                         continue
-                    if self._writer.walk.full:
-                        self._list(name, counts)
-                        self._mark_missing(name, self._writer.walk.since, counts)
-                        continue
-                    if self._writer.losses(name):
+                    if self._writer.losses(name) and not walked.full:
                         self._make_good(name, counts)
                     self._list(name, counts)
+                    if walked.full:
+                        self._mark_missing(name, walked.since, counts)
                 except RegisterError as error:
                     raise resumable(error) from error.__cause__
                 except KeyboardInterrupt as interrupt:
@@ -297,22 +275,7 @@ class Sync:
                         "sync() resumes"
                     ) from interrupt
 
-    @contextlib.contextmanager
-    def _reported(self, name: str, counts: dict[str, int]) -> Iterator[None]:
-        before, began = self._register.stats.requests, monotonic()
-        try:
-            yield
-        finally:
-            self._report.append(
-                {
-                    "list": name,
-                    "window": None if name == "codelists" else self._writer.walk.since,
-                    **counts, "requests": self._register.stats.requests - before,
-                    "seconds": monotonic() - began,
-                }
-            )  # fmt: skip
-
-    def _list(self, name: str, counts: dict[str, int]) -> None:
+    def _list(self, name: str, counts: dict[str, Any]) -> None:
         """Walk a list of changes: fetch the units that it names, write the other ids down."""
         stands = self._writer.standing(name)
         if name == "units":
@@ -350,7 +313,7 @@ class Sync:
         except NotHeld:  # a served mirror knows no days of it: all of it is named anew
             yield from (page["id"] for page in collection.pages())
 
-    def _units(self, stands: pl.DataFrame, counts: dict[str, int]) -> None:
+    def _units(self, stands: pl.DataFrame, counts: dict[str, Any]) -> None:
         """Fetch the units that the list names, and those that could not be read before."""
         base, since = self._writer.walk.base["units"], self._writer.walk.since
         waiting = lacking_of(stands).filter("unreadable")["id"]
@@ -374,7 +337,7 @@ class Sync:
     def _fetching(
         self,
         stands: pl.DataFrame,
-        counts: dict[str, int],
+        counts: dict[str, Any],
         total: int | Callable[[threading.Event], int | None],
     ) -> Iterator[Callable[..., None]]:
         """Give a function that fetches and commits the records of units, under one bar."""
@@ -399,7 +362,7 @@ class Sync:
 
             yield fetch
 
-    def _make_good(self, name: str, counts: dict[str, int]) -> None:
+    def _make_good(self, name: str, counts: dict[str, Any]) -> None:
         """Name, or fetch, the ids that only lost files may have answered."""
         writer, first = self._writer, self._writer.about.first
         stands, listed = writer.standing(name), self._listed(name, first)
@@ -423,7 +386,7 @@ class Sync:
         """Return the ids of a list since a day."""
         return pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name, since)])
 
-    def _mark_missing(self, name: str, since: date, counts: dict[str, int]) -> None:
+    def _mark_missing(self, name: str, since: date, counts: dict[str, Any]) -> None:
         """Mark what the register no longer lists.
 
         Raises:
@@ -452,11 +415,12 @@ class Sync:
             self._writer.append_ids(name, rows, MISSING)
             counts["gone"] += len(missing_ids)
 
-    def _codelists(self, counts: dict[str, int]) -> None:
+    def _codelists(self, counts: dict[str, Any]) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""
         with legible(self._folder.path):
             former = codelists_in(self._writer.scan("codelists").collect())
         changed, version = [], self._writer.next("codelists")
+        counts["unreadable"] = 0
         for name in wire.CODELISTS:
             before = former.get(name)
             try:
@@ -489,7 +453,9 @@ class Sync:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
         templates = Templates(self._register, writer, anew=full)
-        contents = Contents(self._register, writer, templates, self._budget, self._progress)
+        contents = Contents(
+            self._register, writer, templates, self._budget, self._report, self._progress
+        )
         try:
             with self._budget.holds():
                 contents.fetch()
@@ -504,7 +470,6 @@ class Sync:
                 "next sync() resumes"
             ) from interrupt
         writer.show()
-        self._report += contents.report()
 
 
 def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -> str:
@@ -569,7 +534,7 @@ def resumable(error: RegisterError) -> RegisterError:
     return error
 
 
-def count_entries(counts: dict[str, int], before: pl.DataFrame | None, after: pl.DataFrame) -> None:
+def count_entries(counts: dict[str, Any], before: pl.DataFrame | None, after: pl.DataFrame) -> None:
     """Count what is new, changed and gone in a codelist."""
     former = {} if before is None else {row[0]: row for row in before.iter_rows()}
     now = {row[0]: row for row in after.drop("version", "name").iter_rows()}

@@ -135,8 +135,10 @@ class Layout:
             name = sha256(content).hexdigest()
             target = folder / DATA / f"{name}.parquet"
             # A merge that is repeated gives the same bytes; what stands there may be damaged.
-            if digest_or_none(target) != name:
-                write_whole(target, content)
+            with contextlib.suppress(OSError):
+                if digest(target) == name:
+                    return self.described(name, content)
+            write_whole(target, content)
             return self.described(name, content)
 
     def described(self, name: str, content: bytes) -> File:
@@ -192,13 +194,15 @@ def _while_there(paths: Sequence[str], rows: pl.LazyFrame, schema: pl.Schema) ->
     return rows if there else register_io_source(gone, schema=schema)
 
 
-def small_ones(files: Sequence[File]) -> int:
-    """Return how many files are small enough to be merged."""
-    return sum(file.bytes < _LARGE for file in files)
+def small_groups(files: Sequence[File], least: int) -> Iterator[list[File]]:
+    """Yield the small files that are merged into one, as they follow each other.
 
-
-def small_groups(files: Sequence[File]) -> Iterator[list[File]]:
-    """Yield the small files that are merged into one, as they follow each other."""
+    Args:
+        files: Of a log.
+        least: Of fewer small ones none are merged.
+    """
+    if sum(file.bytes < _LARGE for file in files) < least:
+        return
     group: list[File] = []
     for file in (*files, None):
         size = sum(each.bytes for each in group)
@@ -325,13 +329,6 @@ def digest(path: str | Path) -> str:
     """Return the SHA-256 of a file."""
     with Path(path).open("rb") as opened:
         return file_digest(opened, "sha256").hexdigest()
-
-
-def digest_or_none(path: Path) -> str | None:
-    """Return the SHA-256 of a file, None of one that does not exist or cannot be read."""
-    with contextlib.suppress(OSError):
-        return digest(path)
-    return None
 
 
 def unreadable(path: str | Path, error: BaseException) -> UnreadableError:

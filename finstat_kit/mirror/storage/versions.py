@@ -83,12 +83,15 @@ def rows_of(name: str, contents: pl.DataFrame, kind: str, version: int, seen: da
         version: Of the batch.
         seen: The register's day.
     """
+    return in_log(name, contents.with_columns(kind=pl.lit(kind), seen=pl.lit(seen)), version)
+
+
+def in_log(name: str, rows: pl.DataFrame, version: int) -> pl.DataFrame:
+    """Return rows of one version in the columns of the log of a collection, absent ones null."""
     schema = schema_of(name)
-    told = contents.with_columns(
-        kind=pl.lit(kind), version=pl.lit(version, pl.Int64), seen=pl.lit(seen)
-    )
-    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in told.columns]
-    return told.with_columns(absent).select(schema.names())
+    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in rows.columns]
+    numbered = rows.with_columns(*absent).with_columns(version=pl.lit(version, pl.Int64))
+    return numbered.select(schema.names())
 
 
 def answers_of(records: pl.DataFrame) -> pl.DataFrame:
