@@ -9,6 +9,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -140,6 +141,7 @@ class Budget:
             raise OutOfTimeError
 
 
+@dataclass
 class Fetcher:
     """Fetches the records of one kind.
 
@@ -152,26 +154,18 @@ class Fetcher:
             then, while there is time.
     """
 
-    def __init__(
-        self,
-        register: Register,
-        kind: Kind[Record],
-        budget: Budget,
-        readable: int | None,
-        came: Callable[[Record], object] = lambda record: None,
-    ) -> None:
-        self._register = register
-        self._kind = kind
-        self._budget = budget
-        self._readable = readable
-        self._came = came
+    register: Register
+    kind: Kind[Record]
+    budget: Budget
+    readable: int | None
+    came: Callable[[Record], object] = lambda record: None
 
     def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
-        rate = math.inf if self._register.rate is None else self._register.rate
+        rate = math.inf if self.register.rate is None else self.register.rate
         size = int(min(max(rate * _BATCH_SECONDS, 1), most))
         for start in range(0, len(ids), size):
-            self._budget.check()
+            self.budget.check()
             yield ids[start : start + size]
 
     def fetch(
@@ -195,20 +189,20 @@ class Fetcher:
             RegisterError: The register is down.
             Stopped: The budget is spent.
         """
-        session, fetched = self._register._session, list[Fetched]()
+        session, fetched = self.register._session, list[Fetched]()
 
         def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
             try:
-                return session.exchange.get(requests.record(self._kind, id_), stop)
+                return session.exchange.get(requests.record(self.kind, id_), stop)
             except (*_ITS_FAULT, *DOUBTFUL) as error:
                 return error
 
         with contextlib.ExitStack() as ending:
             ending.callback(lambda: commit(fetched))
-            replies = in_order(ids, fetch, self._register.connections)
+            replies = in_order(ids, fetch, self.register.connections)
             ending.enter_context(contextlib.closing(replies))
             outcomes = (
-                settled(replies, session, self._kind, ids, self._readable) if moves else replies
+                settled(replies, session, self.kind, ids, self.readable) if moves else replies
             )
             for id_, record in outcomes:
                 advance(1)
@@ -217,9 +211,9 @@ class Fetcher:
                 if isinstance(record, RegisterError):
                     fetched.append((id_, record.message))
                 else:
-                    self._came(record)
+                    self.came(record)
                     fetched.append((id_, record))
-                    self._readable = id_
+                    self.readable = id_
 
 
 def readable_in(stands: pl.DataFrame) -> int | None:

@@ -20,7 +20,7 @@ from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.state import steady
-from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.files import legible, unwritable
 from finstat_kit.mirror.storage.folder import COLLECTIONS, CONTENTS, Folder
 from finstat_kit.mirror.storage.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.mirror.storage.writer import compact
@@ -417,10 +417,7 @@ class Mirror(LocalRegister):
                 "reading it is possible meanwhile"
             ) from None
         except OSError as error:
-            raise MirrorError(
-                f"the mirror at {self.path} cannot be written: {error}; earlier runs are "
-                "intact: check the disk, then sync again"
-            ) from error
+            raise unwritable(self.path, error) from error
 
     def _at(self, path: Path) -> LocalRegister:
         return Mirror(path)

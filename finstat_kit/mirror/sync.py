@@ -10,6 +10,7 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -69,6 +70,7 @@ _MOST_MISSING: Final = 0.01  # of a list
 _SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", lambda body: None)
 
 
+@dataclass
 class Sync:
     """A sync of one folder, which the caller holds for writing.
 
@@ -78,36 +80,24 @@ class Sync:
         first: First day of change of a new mirror; None is everything.
         contents: Collections to keep the records of, beside those that are kept already.
         only: Units whose contents alone are kept, beside those already; None is as before.
-        budget: The time it may take.
+        budget: The time that it may take.
         max_missing: As of `Mirror.sync`.
         progress: As of `Mirror.sync`.
     """
 
-    def __init__(
-        self,
-        folder: Folder,
-        register: Register,
-        first: date | None,
-        contents: Sequence[str],
-        only: pl.Series | None,
-        budget: Budget,
-        max_missing: int | None,
-        progress: bool | None,
-    ) -> None:
-        self._folder = folder
-        self._register = register
-        self._first = first
-        self._given = contents
-        self._only = only
-        self._budget = budget
-        self._max_missing = max_missing
-        self._progress = progress
-        self._report = Report(register)
-        self._writer: Writer
+    folder: Folder
+    register: Register
+    first: date | None
+    contents: Sequence[str]
+    only: pl.Series | None
+    budget: Budget
+    max_missing: int | None
+    progress: bool | None
 
     def go(self, *, full: bool) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
-        with self._budget.holds():
+        self._report = Report(self.register)
+        with self.budget.holds():
             self._writer, is_full = self._opened(full=full), False
             while True:
                 resumed = self._writer.begin(full=full)
@@ -130,7 +120,7 @@ class Sync:
             UsageError: The copy is of another register.
             UnreadableError: The system does not read a file.
         """
-        folder, found, gap = self._folder, Restored(None, None), None
+        folder, found, gap = self.folder, Restored(None, None), None
         if folder.runs.exist():
             found, gap = self._found()
         run, pending, lost = found
@@ -138,20 +128,20 @@ class Sync:
         settings = pending or (run.last if run else None)
         kept_before = settings.contents if settings else ()
         only = self._chosen(run, pending, kept_before)
-        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
+        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self.contents})
         lost = (*lost, *self._lost(run, pending, full=full))
-        exchange = self._register._session.exchange
+        exchange = self.register._session.exchange
         return Writer(
-            folder, run, pending, about, kept, only, lost, gap, lambda: self._register.today,
+            folder, run, pending, about, kept, only, lost, gap, lambda: self.register.today,
             exchange.clock,
         )  # fmt: skip
 
     def _found(self) -> tuple[Restored, date | None]:
         """Return what is there, and the first day that runs which are lost may have changed."""
-        runs = self._folder.runs
+        runs = self.folder.runs
         noted, newest = runs.writer(), runs.newest_number()
         try:
-            run = self._folder.look()
+            run = self.folder.look()
         except UnreadableError:
             raise
         except MirrorError:
@@ -192,10 +182,10 @@ class Sync:
         # A sync reads all rows of all logs but the cells.
         read = [file for file, log in log_of.items() if log != "cells"]
         others = [file for file, log in log_of.items() if log == "cells"]
-        files = self._folder.checks.lost(read, others, all_=full)
+        files = self.folder.checks.lost(read, others, all_=full)
         for log in dict.fromkeys(log_of[file] for file in files):
             own = [file for file in files if log_of[file] == log]
-            warn(loss_text(self._folder.path, log, own, self._register.rate))
+            warn(loss_text(self.folder.path, log, own, self.register.rate))
         return tuple(
             Loss(log_of[file], file.name, file.first, file.last, file.rows) for file in files
         )
@@ -207,19 +197,17 @@ class Sync:
             UsageError: It is of another register, of another part of it, or an extract.
             RegisterError: The register does not reply.
         """
-        register, session = self._register, self._register._session
+        register, session = self.register, self.register._session
         if about is not None and about.extract is not None:
             raise UsageError(
-                f"{self._folder.path} is an extract, which no sync brings in step",
+                f"{self.folder.path} is an extract, which no sync brings in step",
                 cure="sync the mirror it was taken from, and extract again",
             )
-        if about is not None and session.remote and register.base_url != about.register:
-            raise self._another(about.name, register.base_url)
         try:
             session.exchange.get(_SMALL)
         except KeyboardInterrupt as interrupt:
             raise Interrupted("interrupted before anything was fetched") from interrupt
-        invented, first = session.exchange.invented or None, self._first or wire.BEGINNING
+        invented, first = session.exchange.invented or None, self.first or wire.BEGINNING
         new = About(register.base_url, invented, first)
         if about is not None and about.name != new.name:
             raise self._another(about.name, new.name)
@@ -227,7 +215,7 @@ class Sync:
 
     def _another(self, former: str, new: str) -> UsageError:
         return UsageError(
-            f"the mirror at {self._folder.path} is of {former}, not of {new}",
+            f"the mirror at {self.folder.path} is of {former}, not of {new}",
             cure="give its register or another folder",
         )
 
@@ -242,12 +230,10 @@ class Sync:
         former = None if run is None or run.last.only is None else run.only
         if pending is not None:
             former = pending.only
-        check_only(self._only, kept_before, self._given, chosen=former is not None)
-        if self._only is None:
+        check_only(self.only, kept_before, self.contents, chosen=former is not None)
+        if self.only is None:
             return former
-        new = self._only.filter(
-            ~self._only.is_in(pl.Series(former or (), dtype=pl.Int64).implode())
-        )
+        new = self.only.filter(~self.only.is_in(pl.Series(former or (), dtype=pl.Int64).implode()))
         return (*(former or ()), *new)
 
     # Lists
@@ -257,23 +243,15 @@ class Sync:
         walked = self._writer.walk
         for name in (*COLLECTIONS, "codelists"):
             counts = self._report.row(name, None if name == "codelists" else walked.since)
-            with self._report.measured(counts):
-                try:
-                    if name == "codelists":
-                        self._codelists(counts)
-                        continue
-                    if self._writer.losses(name) and not walked.full:
-                        self._make_good(name, counts)
-                    self._list(name, counts)
-                    if walked.full:
-                        self._mark_missing(name, walked.since, counts)
-                except RegisterError as error:
-                    raise resumable(error) from error.__cause__
-                except KeyboardInterrupt as interrupt:
-                    raise Interrupted(
-                        f"interrupted in {name}; everything before it is in the mirror, the next "
-                        "sync() resumes"
-                    ) from interrupt
+            with self._report.measured(counts), resumable(f"in {name}"):
+                if name == "codelists":
+                    self._codelists(counts)
+                    continue
+                if self._writer.losses(name) and not walked.full:
+                    self._make_good(name, counts)
+                self._list(name, counts)
+                if walked.full:
+                    self._mark_missing(name, walked.since, counts)
 
     def _list(self, name: str, counts: dict[str, Any]) -> None:
         """Walk a list of changes: fetch the units that it names, write the other ids down."""
@@ -298,7 +276,7 @@ class Sync:
             self._writer.append_ids(name, batch.to_frame("id"), LISTED)
 
         for some in self._pages(name, self._writer.walk.since):
-            self._budget.check()
+            self.budget.check()
             ids.append(some.filter(~is_among(some, listed_before["id"])))
             if sum(map(len, ids)) >= _IDS_PER_COMMIT:
                 commit()
@@ -307,7 +285,7 @@ class Sync:
 
     def _pages(self, name: str, since: date) -> Iterator[pl.Series]:
         """Yield the ids of a list since a day, page by page."""
-        collection = getattr(self._register, name)
+        collection = getattr(self.register, name)
         try:
             yield from (page["id"] for page in collection.pages(changed_since=since))
         except NotHeld:  # a served mirror knows no days of it: all of it is named anew
@@ -320,7 +298,7 @@ class Sync:
         counts["unreadable"] = len(waiting)
         answered = stands.filter(pl.col("answered") > base)["id"]  # by this run already
         retried = waiting.filter(~is_among(waiting, answered))
-        session = self._register._session
+        session = self.register._session
         query = walk.query_of(session, "units", since, 0)
 
         def total(stop: threading.Event) -> int | None:
@@ -341,7 +319,7 @@ class Sync:
         total: int | Callable[[threading.Event], int | None],
     ) -> Iterator[Callable[..., None]]:
         """Give a function that fetches and commits the records of units, under one bar."""
-        fetcher = Fetcher(self._register, KINDS["units"], self._budget, readable_in(stands))
+        fetcher = Fetcher(self.register, KINDS["units"], self.budget, readable_in(stands))
         unread = set(lacking_of(stands).filter("unreadable")["id"])
 
         def commit(fetched: list[Fetched]) -> None:
@@ -353,7 +331,7 @@ class Sync:
             counts["unreadable"] = len(unread)
 
         with bar(
-            "records", total, remote=self._register._session.remote, progress=self._progress
+            "records", total, remote=self.register._session.remote, progress=self.progress
         ) as advance:
 
             def fetch(ids: pl.Series, *, moves: bool) -> None:
@@ -397,10 +375,10 @@ class Sync:
         known_ids = self._writer.standing(name).filter("listed")["id"].to_numpy()
         missing_ids = np.setdiff1d(known_ids, listed.to_numpy(), assume_unique=True)
         if name == "reports" and len(missing_ids):  # what no list ever named is missing from none
-            with legible(self._folder.path):
+            with legible(self.folder.path):
                 ever = self._writer.scan(name).filter(kind=LISTED).select("id")
                 missing_ids = np.intersect1d(missing_ids, ever.collect()["id"].to_numpy())
-        most = self._max_missing
+        most = self.max_missing
         if most is None:
             most = int(len(known_ids) * _MOST_MISSING)
         if len(missing_ids) > most:
@@ -417,14 +395,14 @@ class Sync:
 
     def _codelists(self, counts: dict[str, Any]) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""
-        with legible(self._folder.path):
+        with legible(self.folder.path):
             former = codelists_in(self._writer.scan("codelists").collect())
         changed, version = [], self._writer.next("codelists")
         counts["unreadable"] = 0
         for name in wire.CODELISTS:
             before = former.get(name)
             try:
-                entries: pl.DataFrame = self._register.codelist(name, refresh=True)
+                entries: pl.DataFrame = self.register.codelist(name, refresh=True)
             except ProtocolError as error:
                 if before is None:
                     raise
@@ -452,24 +430,19 @@ class Sync:
     def _contents(self, *, full: bool) -> None:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
-        templates = Templates(self._register, writer, anew=full)
+        templates = Templates(self.register, writer, anew=full)
         contents = Contents(
-            self._register, writer, templates, self._budget, self._report, self._progress
+            self.register, writer, templates, self.budget, self._report, self.progress
         )
-        try:
-            with self._budget.holds():
-                contents.fetch()
-        except RegisterError as error:
+        with resumable("while records were fetched"):
+            try:
+                with self.budget.holds():
+                    contents.fetch()
+            except (RegisterError, KeyboardInterrupt):
+                with contextlib.suppress(MirrorError):
+                    writer.show()
+                raise
             writer.show()
-            raise resumable(error) from error.__cause__
-        except KeyboardInterrupt as interrupt:
-            with contextlib.suppress(MirrorError):
-                writer.show()
-            raise Interrupted(
-                "interrupted while records were fetched; everything before is in the mirror, the "
-                "next sync() resumes"
-            ) from interrupt
-        writer.show()
 
 
 def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -> str:
@@ -526,12 +499,19 @@ def check_only(
         )
 
 
-def resumable(error: RegisterError) -> RegisterError:
-    """Return an error with the cure of a sync that was cut off."""
-    error.partial = error.cursor = None
-    if not isinstance(error, MirrorError):
-        error.message += "; everything before it is in the mirror, the next sync() resumes"
-    return error
+@contextlib.contextmanager
+def resumable(where: str) -> Iterator[None]:
+    """Add the cure of a sync that was cut off to what cuts it off."""
+    cure = "; everything before it is in the mirror, the next sync() resumes"
+    try:
+        yield
+    except RegisterError as error:
+        error.partial = error.cursor = None
+        if not isinstance(error, MirrorError):
+            error.message += cure
+        raise
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(f"interrupted {where}{cure}") from interrupt
 
 
 def count_entries(counts: dict[str, Any], before: pl.DataFrame | None, after: pl.DataFrame) -> None:

@@ -348,16 +348,21 @@ def said(error: BaseException) -> str:
     return shown(" ".join(str(error).split()))
 
 
+def unwritable(path: Path, error: BaseException) -> MirrorError:
+    """Return the error for a mirror that cannot be written."""
+    return MirrorError(
+        f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: check "
+        "the disk, then sync again"
+    )
+
+
 @contextlib.contextmanager
 def failures_named(path: Path) -> Iterator[None]:
     """Turn errors of the disk into a MirrorError that names the cure."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise MirrorError(
-            f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: "
-            "check the disk, then sync again"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 @contextlib.contextmanager
