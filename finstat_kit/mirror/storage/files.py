@@ -221,13 +221,6 @@ def note_of(path: Path) -> str | None:
     return None
 
 
-def data_names(folder: Path) -> frozenset[str]:
-    """Return the names of the data files in a folder."""
-    with contextlib.suppress(OSError), os.scandir(folder / DATA) as entries:
-        return frozenset(e.name[:64] for e in entries if _NAME.fullmatch(e.name))
-    return frozenset()
-
-
 def swept(folder: Path, kept: frozenset[str], retired: dict[str, float], keep_hours: float) -> None:
     """Delete data files that no reader needs.
 

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from finstat_kit.mirror.storage import versions
 from finstat_kit.mirror.storage.files import (
+    DATA,
     MANY_FILES,
     File,
-    data_names,
     deleted,
     legible,
     small_groups,
@@ -340,12 +340,10 @@ def _written(folder: Folder, run: Run, replaced: Sequence[File], after: int) -> 
         replaced: Files that a merge has replaced.
         after: Number of the run that it was made from.
     """
-    now = time.time()
+    now, names, room = time.time(), run.names, folder.path / DATA
     retired = {file.name: now for file in replaced} | run.retired
-    there = data_names(folder.path) if retired else frozenset()
-    run = replace(
-        run, retired={n: t for n, t in retired.items() if n in there and n not in run.names}
-    )
+    still = [n for n in retired if n not in names and (room / f"{n}.parquet").exists()]
+    run = replace(run, retired={name: retired[name] for name in still})
     folder.runs.commit(run, after)
     return run
 
