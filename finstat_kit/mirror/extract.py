@@ -22,6 +22,8 @@ from finstat_kit.mirror.storage.versions import (
     RECORD,
     REPORTS_OF,
     UNREADABLE,
+    ids_named,
+    in_log,
     newest,
     of_ids,
     schema_of,
@@ -105,10 +107,9 @@ def _parts(
         UsageError: Some of the records are listed but not held.
     """
     yield "units", _renumbered(units, "units")
-    owned = {name: _ids(units, column) for name, column in OWNED.items()}
-    owned["reports"] = []
-    for name in ("statements", "annual_reports", "reports"):
-        ids = pl.Series("id", sorted(set(owned[name])), dtype=pl.Int64)
+    owners = [pl.LazyFrame(schema=schema_of("statements"))]
+    for name, column in (OWNED | {"reports": REPORTS_OF}).items():
+        ids = ids_named(owners if name == "reports" else [units.lazy()], column).alias("id")
         if name not in kept:
             own = ids.to_frame().join(state.listed(name).to_frame(), on="id", how="semi")
             listed = own.with_columns(kind=pl.lit(LISTED), seen=pl.lit(state.today))
@@ -117,7 +118,7 @@ def _parts(
         records, stands = state.records(name, ids)
         lack = lacking_of(stands)
         unread = lack.filter("unreadable")["id"]
-        absent = lack.filter(~pl.col("id").is_in(unread.implode()))["id"]
+        absent = lack.filter(~pl.col("unreadable"))["id"]
         if absent.len():
             raise not_held(name, absent, ids.len())
         records = records.filter(~pl.col("id").is_in(unread.implode()))
@@ -131,19 +132,10 @@ def _parts(
             cells = cells.join(held, on=["report_id", "version"], how="semi")
             yield "cells", cells.with_columns(version=pl.lit(_OWN, pl.Int64))
         yield name, _renumbered(pl.concat([records, newest(rows)]), name)
-        if name != "reports":
-            owned["reports"] += _ids(records, REPORTS_OF)
+        owners.append(records.lazy())
 
 
 def _renumbered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
     """Return rows in the columns of their log, all of one version."""
-    schema = schema_of(name)
-    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in rows.columns]
-    whole = rows.with_columns(absent).with_columns(version=pl.lit(_OWN, pl.Int64))
-    return whole.filter(pl.col("kind").is_in([RECORD, MISSING, LISTED, UNREADABLE])).select(
-        schema.names()
-    )
-
-
-def _ids(frame: pl.DataFrame, column: str) -> list[int]:
-    return frame[column].explode().drop_nulls().to_list()
+    counted = pl.col("kind").is_in([RECORD, MISSING, LISTED, UNREADABLE])
+    return in_log(name, rows, _OWN).filter(counted)

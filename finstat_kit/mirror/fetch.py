@@ -9,9 +9,10 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import date, timedelta
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.mirror.state import lacking_of
+from finstat_kit.mirror.state import body_of, lacking_of
 from finstat_kit.mirror.storage.cells import STORED, joined, split
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.folder import TEMPLATES
@@ -67,6 +68,51 @@ Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 Fetched = tuple[int, Record | str]
 
 
+REPORT: Final = pl.Schema(
+    {
+        "list": pl.String(),
+        "window": pl.Date(),
+        "new": pl.Int64(),
+        "changed": pl.Int64(),
+        "gone": pl.Int64(),
+        "unreadable": pl.Int64(),
+        "requests": pl.Int64(),
+        "seconds": pl.Float64(),
+    }
+)
+
+
+class Report:
+    """What a sync did, list by list.
+
+    Args:
+        register: The register.
+    """
+
+    def __init__(self, register: Register) -> None:
+        self._register = register
+        self._rows: dict[str, dict[str, Any]] = {}
+
+    def row(self, name: str, window: date | None) -> dict[str, Any]:
+        """Return the row of a list, whose numbers are added to."""
+        zeros = dict.fromkeys(REPORT.names()[2:], 0)
+        return self._rows.setdefault(name, {"list": name, "window": window, **zeros})
+
+    @contextlib.contextmanager
+    def measured(self, row: dict[str, Any]) -> Iterator[None]:
+        """Count the requests and the seconds of a block."""
+        before, began = self._register.stats.requests, monotonic()
+        try:
+            yield
+        finally:
+            row["requests"] += self._register.stats.requests - before
+            row["seconds"] += monotonic() - began
+
+    def frame(self) -> pl.DataFrame:
+        """Return all rows."""
+        return pl.DataFrame(list(self._rows.values()), schema=REPORT)
+
+
 class OutOfTimeError(Exception):
     """The budget of a sync is spent: what was fetched is committed, the next sync resumes."""
 
@@ -95,6 +141,7 @@ class Budget:
             raise OutOfTimeError
 
 
+@dataclass
 class Fetcher:
     """Fetches the records of one kind.
 
@@ -107,26 +154,19 @@ class Fetcher:
             then, while there is time.
     """
 
-    def __init__(
-        self,
-        register: Register,
-        kind: Kind[Record],
-        budget: Budget,
-        readable: int | None,
-        came: Callable[[Record], object] = lambda record: None,
-    ) -> None:
-        self._register = register
-        self._kind = kind
-        self._budget = budget
-        self._readable = readable
-        self._came = came
+    register: Register
+    kind: Kind[Record]
+    budget: Budget
+    readable: int | None
+    came: Callable[[Record], object] = lambda record: None
 
     def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
         """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
-        rate = math.inf if self._register.rate is None else self._register.rate
-        for batch in sliced(ids, int(min(max(rate * _BATCH_SECONDS, 1), most))):
-            self._budget.check()
-            yield batch
+        rate = math.inf if self.register.rate is None else self.register.rate
+        size = int(min(max(rate * _BATCH_SECONDS, 1), most))
+        for start in range(0, len(ids), size):
+            self.budget.check()
+            yield ids[start : start + size]
 
     def fetch(
         self,
@@ -149,20 +189,20 @@ class Fetcher:
             RegisterError: The register is down.
             Stopped: The budget is spent.
         """
-        session, fetched = self._register._session, list[Fetched]()
+        session, fetched = self.register._session, list[Fetched]()
 
         def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
             try:
-                return session.exchange.get(requests.record(self._kind, id_), stop)
+                return session.exchange.get(requests.record(self.kind, id_), stop)
             except (*_ITS_FAULT, *DOUBTFUL) as error:
                 return error
 
         with contextlib.ExitStack() as ending:
             ending.callback(lambda: commit(fetched))
-            replies = in_order(ids, fetch, self._register.connections)
+            replies = in_order(ids, fetch, self.register.connections)
             ending.enter_context(contextlib.closing(replies))
             outcomes = (
-                settled(replies, session, self._kind, ids, self._readable) if moves else replies
+                settled(replies, session, self.kind, ids, self.readable) if moves else replies
             )
             for id_, record in outcomes:
                 advance(1)
@@ -171,20 +211,15 @@ class Fetcher:
                 if isinstance(record, RegisterError):
                     fetched.append((id_, record.message))
                 else:
-                    self._came(record)
+                    self.came(record)
                     fetched.append((id_, record))
-                    self._readable = id_
+                    self.readable = id_
 
 
 def readable_in(stands: pl.DataFrame) -> int | None:
     """Return the id of a record that is held, None where none is; see `versions.standing`."""
     ids = stands.filter("listed", "readable", ~pl.col("lacking"))["id"]
     return None if ids.is_empty() else int(ids[0])
-
-
-def sliced(ids: Ids, size: int) -> Iterator[Ids]:
-    """Yield ids in pieces of a size."""
-    return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
 class Templates:
@@ -200,7 +235,7 @@ class Templates:
         self._register = register
         self._writer = writer
         self._anew = anew
-        self._bodies: dict[int, str] = {}
+        self._kept: set[int] = set()
         self._forms: dict[int, Form | None] = {}
         self._requested: set[int] = set()
         self._refused: dict[int, str] = {}  # not to be had in this sync, and why
@@ -212,12 +247,12 @@ class Templates:
         """
         writer, is_record = self._writer, pl.col("kind") == RECORD
         with legible(writer.path):
-            kept = newest(writer.scan("templates").collect())
+            kept = newest(writer.scan("templates").select("id", "version", "seen").collect())
             reports = writer.scan("reports").filter(is_record)
             used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
-        self._bodies = dict(kept.select("id", "body").rows())
+        self._kept = {*kept["id"]}
         is_old = pl.lit(self._anew) | (pl.col("seen") <= writer.today - _VALID)
-        due = {*used} - self._bodies.keys() | {*used} & {*kept.filter(is_old)["id"]}
+        due = {*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]}
         before = {template: self._layout(template) for template in due}
         self.fetch(due)
         moved = [t for t in due if self._layout(t) not in (None, before[t])]
@@ -240,18 +275,20 @@ class Templates:
                 exchange = self._register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
             except RegisterError as error:
-                if template not in self._bodies and not isinstance(error, NotFound):
+                if template not in self._kept and not isinstance(error, NotFound):
                     self._refused[template] = error.message
+        if not bodies:
+            return
         rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
             version=pl.lit(self._writer.next("templates")), seen=pl.lit(self._writer.today)
         )
         self._writer.append({"templates": rows.select(TEMPLATES.names()).cast(TEMPLATES)})
-        self._bodies |= bodies
+        self._kept |= bodies.keys()
 
     def fetch_of(self, report: Record) -> None:
         """Request the template of a report, if it is not kept."""
         template = getattr(report, "idSablony", None)
-        if template and template not in self._bodies:
+        if template and template not in self._kept:
             self.fetch([template])
 
     def with_form(self, reports: list[Fetched]) -> list[Fetched]:
@@ -270,7 +307,8 @@ class Templates:
         if form := forms.shipped(template):
             return form
         if template not in self._forms:
-            body = self._bodies.get(template)
+            with legible(self._writer.path):
+                body = body_of(self._writer.scan("templates"), template)
             self._forms[template] = (
                 None if body is None else forms.parse_template(body.encode(), template)
             )
@@ -312,7 +350,7 @@ def commit_answers(
     name: str,
     fetched: list[Fetched],
     stands: pl.DataFrame,
-    counts: dict[str, int],
+    counts: dict[str, Any],
     templates: Templates | None = None,
 ) -> pl.Series:
     """Commit the records of a batch.
@@ -352,7 +390,11 @@ def commit_answers(
         (UNCHANGED, unchanged.select("id", "gone", "same_as")),
         (UNREADABLE, unread.select("id", "problem", "digest")),
     ]
-    frames = [rows_of(name, frame, kind, version, writer.today) for kind, frame in rows]
+    frames = [
+        rows_of(name, frame, kind, version, writer.today) for kind, frame in rows if len(frame)
+    ]
+    if not frames:
+        return answers["id"]
     own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
     writer.append({"cells": own, name: pl.concat(frames)})
     is_known = news["known"].fill_null(value=False)
@@ -381,6 +423,7 @@ class Contents:
         writer: Of a run that is done.
         templates: Of reports.
         budget: The time it may take.
+        report: Of the sync.
         progress: As of `Mirror.sync`.
     """
 
@@ -390,6 +433,7 @@ class Contents:
         writer: Writer,
         templates: Templates,
         budget: Budget,
+        report: Report,
         progress: bool | None,
     ) -> None:
         self._register = register
@@ -398,23 +442,12 @@ class Contents:
         self._progress = progress
         self._budget = budget
         self._fetchers: dict[str, Fetcher] = {}
-        self._counts = {n: {"new": 0, "changed": 0, "gone": 0} for n in writer.kept}
-        self._requests = dict.fromkeys(writer.kept, 0)
-        self._seconds = dict.fromkeys(writer.kept, 0.0)
-        self._since = writer.walk.since
+        self._report = report
+        self._rows = {n: report.row(f"{n} records", writer.walk.since) for n in writer.kept}
         self._stands: dict[str, pl.DataFrame] = {}
         self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
         self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
         self._named: list[int] = []  # reports, by the statements fetched last
-
-    def report(self) -> list[dict[str, object]]:
-        """Return a row of the report of a sync per collection."""
-        return [
-            {"list": f"{name} records", "window": self._since, **self._counts[name],
-             "unreadable": len(self._failed[name]), "requests": self._requests[name],
-             "seconds": self._seconds[name]}
-            for name in self._writer.kept
-        ]  # fmt: skip
 
     def fetch(self) -> None:
         """Fetch until nothing is lacking: the newest statements first, with their reports."""
@@ -449,6 +482,7 @@ class Contents:
             lacking = lacking.filter(pl.col("id").is_in(own.implode()))
         self._left[name] = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
         self._failed[name] = set(lacking.filter("unreadable")["id"])
+        self._rows[name]["unreadable"] = len(self._failed[name])
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
         """Fetch records of a collection, those of statements each batch with its reports."""
@@ -459,21 +493,11 @@ class Contents:
                 self._commit(name, fetched)
 
         for batch in fetcher.batches(ids, BATCH_OF_CONTENTS):
-            with self._measured(name):
+            with self._report.measured(self._rows[name]):
                 fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
                 self._fill("reports", self._among("reports", named), advance)
-
-    @contextlib.contextmanager
-    def _measured(self, name: str) -> Iterator[None]:
-        """Count the requests and the seconds of a block as those of a collection."""
-        before, began = self._register.stats.requests, monotonic()
-        try:
-            yield
-        finally:
-            self._requests[name] += self._register.stats.requests - before
-            self._seconds[name] += monotonic() - began
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
         writer = self._writer
@@ -487,10 +511,11 @@ class Contents:
                 self._named += named
             if writer.about.since is None:
                 self._name_reports(named)
-        stands, counts = self._stands[name], self._counts[name]
+        stands, counts = self._stands[name], self._rows[name]
         read = commit_answers(writer, name, fetched, stands, counts, self._templates)
         ids = {id_ for id_, _ in fetched}
         self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
+        counts["unreadable"] = len(self._failed[name])
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
         writer.show_when_due()
 

@@ -20,8 +20,8 @@ from finstat_kit.errors import Either, MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.state import steady
-from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.folder import COLLECTIONS, CONTENTS, Folder
+from finstat_kit.mirror.storage.files import legible, unwritable
+from finstat_kit.mirror.storage.folder import COLLECTIONS, CONTENTS
 from finstat_kit.mirror.storage.versions import UNREADABLE, changes_in, newest, of_ids
 from finstat_kit.mirror.storage.writer import compact
 from finstat_kit.mirror.sync import Sync, check_only
@@ -370,7 +370,28 @@ class Mirror(LocalRegister):
             >>> mirror.verify()["damaged"].sum()
             0
         """
-        return _verified(self._folder)
+        rows: list[tuple[str, int, int, str]] = []
+        files = []
+        try:
+            run = self._folder.look()
+            if run is None:
+                rows.append(("runs", 0, 0, "no sync is complete: sync() resumes it"))
+            else:
+                files += [file for listed in run.files.values() for file in listed]
+        except MirrorError as error:
+            if not self._folder.runs.exist():
+                raise
+            rows.append(("runs", 1, 1, str(error)))
+        for file in files:
+            meaning = ""
+            try:
+                self._folder.checks.paths([file], note=False, anew=True)
+            except MirrorError as error:
+                meaning = str(error).replace(f"{self._folder.path}/{file.path} is", "it is")
+            rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
+        self._folder.checks.paths([])  # writes down what was checked
+        frame = pl.DataFrame(rows, schema=VERIFIED, orient="row")
+        return frame.sort(pl.col("meaning") == "", "file")
 
     def compact(self, *, keep_hours: float = 24) -> None:
         """Merge the files of many small batches, and remove the replaced ones.
@@ -390,10 +411,17 @@ class Mirror(LocalRegister):
             >>> report = mirror.sync()
             >>> mirror.compact()
         """
-        hours = checked_hours(keep_hours)
+        is_number = isinstance(keep_hours, int | float) and not isinstance(keep_hours, bool)
+        if not (is_number and 0 <= keep_hours <= _MOST_HOURS):
+            raise UsageError(
+                "is not allowed",
+                argument="keep_hours",
+                value=keep_hours,
+                cure=f"give hours, 0 to {_MOST_HOURS:,}",
+            )
         self._folder.look()
         with self._writing():
-            compact(self._folder, hours)
+            compact(self._folder, keep_hours)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -417,10 +445,7 @@ class Mirror(LocalRegister):
                 "reading it is possible meanwhile"
             ) from None
         except OSError as error:
-            raise MirrorError(
-                f"the mirror at {self.path} cannot be written: {error}; earlier runs are "
-                "intact: check the disk, then sync again"
-            ) from error
+            raise unwritable(self.path, error) from error
 
     def _at(self, path: Path) -> LocalRegister:
         return Mirror(path)
@@ -436,26 +461,6 @@ class Mirror(LocalRegister):
                 ),
             )
         return register
-
-
-def checked_hours(keep_hours: object) -> float:
-    """Return the hours for which replaced files are kept.
-
-    Raises:
-        UsageError: The value is not a number of hours.
-    """
-    if (
-        not isinstance(keep_hours, int | float)
-        or isinstance(keep_hours, bool)
-        or not (0 <= keep_hours <= _MOST_HOURS)
-    ):
-        raise UsageError(
-            "is not allowed",
-            argument="keep_hours",
-            value=keep_hours,
-            cure=f"give hours, 0 to {_MOST_HOURS:,}",
-        )
-    return keep_hours
 
 
 def as_collections(contents: object) -> tuple[str, ...]:
@@ -482,28 +487,3 @@ def as_collections(contents: object) -> tuple[str, ...]:
                 f": {name!r} is none of {list(CONTENTS)}", argument="contents", value=contents
             )
     return tuple(name for name in CONTENTS if name in names)
-
-
-def _verified(folder: Folder) -> pl.DataFrame:
-    """Return one row per file, damaged files first; see `Mirror.verify`."""
-    rows: list[tuple[str, int, int, str]] = []
-    files = []
-    try:
-        run = folder.look()
-        if run is None:
-            rows.append(("runs", 0, 0, "no sync is complete: sync() resumes it"))
-        else:
-            files += [file for listed in run.files.values() for file in listed]
-    except MirrorError as error:
-        if not folder.runs.exist():
-            raise
-        rows.append(("runs", 1, 1, str(error)))
-    for file in files:
-        meaning = ""
-        try:
-            folder.checks.paths([file], note=False, anew=True)
-        except MirrorError as error:
-            meaning = str(error).replace(f"{folder.path}/{file.path} is", "it is")
-        rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
-    folder.checks.paths([])  # writes down what was checked
-    return pl.DataFrame(rows, schema=VERIFIED, orient="row").sort(pl.col("meaning") == "", "file")

@@ -329,10 +329,10 @@ def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:
 def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """Return the newest version of each codelist in rows of their log."""
     newest = rows.filter(pl.col("version") == pl.col("version").max().over("name"))
-    return {
-        str(name): entries.drop("version", "name").sort("code")
-        for (name,), entries in newest.group_by("name")
-    }
+    entries = (
+        newest.drop("version").sort("code").partition_by("name", as_dict=True, include_key=False)
+    )
+    return {str(name): own for (name,), own in entries.items()}
 
 
 def body_of(templates: pl.LazyFrame, template: int) -> str | None:

@@ -10,10 +10,10 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from time import monotonic
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -35,6 +35,7 @@ from finstat_kit.mirror.fetch import (
     Contents,
     Fetched,
     Fetcher,
+    Report,
     Templates,
     commit_answers,
     readable_in,
@@ -62,18 +63,6 @@ from finstat_kit.protocol.requests import Request
 
 logger = logging.getLogger("finstat_kit")
 
-REPORT: Final = pl.Schema(
-    {
-        "list": pl.String(),
-        "window": pl.Date(),
-        "new": pl.Int64(),
-        "changed": pl.Int64(),
-        "gone": pl.Int64(),
-        "unreadable": pl.Int64(),
-        "requests": pl.Int64(),
-        "seconds": pl.Float64(),
-    }
-)
 _UNITS_PER_COMMIT: Final = 10_000
 _IDS_PER_COMMIT: Final = 200_000
 _MOST_MISSING: Final = 0.01  # of a list
@@ -81,6 +70,7 @@ _MOST_MISSING: Final = 0.01  # of a list
 _SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", lambda body: None)
 
 
+@dataclass
 class Sync:
     """A sync of one folder, which the caller holds for writing.
 
@@ -90,36 +80,24 @@ class Sync:
         first: First day of change of a new mirror; None is everything.
         contents: Collections to keep the records of, beside those that are kept already.
         only: Units whose contents alone are kept, beside those already; None is as before.
-        budget: The time it may take.
+        budget: The time that it may take.
         max_missing: As of `Mirror.sync`.
         progress: As of `Mirror.sync`.
     """
 
-    def __init__(
-        self,
-        folder: Folder,
-        register: Register,
-        first: date | None,
-        contents: Sequence[str],
-        only: pl.Series | None,
-        budget: Budget,
-        max_missing: int | None,
-        progress: bool | None,
-    ) -> None:
-        self._folder = folder
-        self._register = register
-        self._first = first
-        self._given = contents
-        self._only = only
-        self._budget = budget
-        self._max_missing = max_missing
-        self._progress = progress
-        self._report: list[dict[str, object]] = []
-        self._writer: Writer
+    folder: Folder
+    register: Register
+    first: date | None
+    contents: Sequence[str]
+    only: pl.Series | None
+    budget: Budget
+    max_missing: int | None
+    progress: bool | None
 
     def go(self, *, full: bool) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
-        with self._budget.holds():
+        self._report = Report(self.register)
+        with self.budget.holds():
             self._writer, is_full = self._opened(full=full), False
             while True:
                 resumed = self._writer.begin(full=full)
@@ -131,16 +109,7 @@ class Sync:
                 full = False  # what changed meanwhile belongs to another run
             if self._writer.kept:
                 self._contents(full=is_full)
-        return (
-            pl.DataFrame(self._report, schema=REPORT)
-            .group_by("list", maintain_order=True)
-            .agg(
-                pl.col("window").first(),
-                pl.col("new", "changed", "gone").sum(),
-                pl.col("unreadable").last(),
-                pl.col("requests", "seconds").sum(),
-            )
-        )
+        return self._report.frame()
 
     # What is there
 
@@ -151,7 +120,7 @@ class Sync:
             UsageError: The copy is of another register.
             UnreadableError: The system does not read a file.
         """
-        folder, found, gap = self._folder, Restored(None, None), None
+        folder, found, gap = self.folder, Restored(None, None), None
         if folder.runs.exist():
             found, gap = self._found()
         run, pending, lost = found
@@ -159,20 +128,20 @@ class Sync:
         settings = pending or (run.last if run else None)
         kept_before = settings.contents if settings else ()
         only = self._chosen(run, pending, kept_before)
-        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self._given})
+        kept = tuple(name for name in CONTENTS if name in {*kept_before, *self.contents})
         lost = (*lost, *self._lost(run, pending, full=full))
-        exchange = self._register._session.exchange
+        exchange = self.register._session.exchange
         return Writer(
-            folder, run, pending, about, kept, only, lost, gap, lambda: self._register.today,
+            folder, run, pending, about, kept, only, lost, gap, lambda: self.register.today,
             exchange.clock,
         )  # fmt: skip
 
     def _found(self) -> tuple[Restored, date | None]:
         """Return what is there, and the first day that runs which are lost may have changed."""
-        runs = self._folder.runs
+        runs = self.folder.runs
         noted, newest = runs.writer(), runs.newest_number()
         try:
-            run = self._folder.look()
+            run = self.folder.look()
         except UnreadableError:
             raise
         except MirrorError:
@@ -213,10 +182,10 @@ class Sync:
         # A sync reads all rows of all logs but the cells.
         read = [file for file, log in log_of.items() if log != "cells"]
         others = [file for file, log in log_of.items() if log == "cells"]
-        files = self._folder.checks.lost(read, others, all_=full)
+        files = self.folder.checks.lost(read, others, all_=full)
         for log in dict.fromkeys(log_of[file] for file in files):
             own = [file for file in files if log_of[file] == log]
-            warn(loss_text(self._folder.path, log, own, self._register.rate))
+            warn(loss_text(self.folder.path, log, own, self.register.rate))
         return tuple(
             Loss(log_of[file], file.name, file.first, file.last, file.rows) for file in files
         )
@@ -228,19 +197,17 @@ class Sync:
             UsageError: It is of another register, of another part of it, or an extract.
             RegisterError: The register does not reply.
         """
-        register, session = self._register, self._register._session
+        register, session = self.register, self.register._session
         if about is not None and about.extract is not None:
             raise UsageError(
-                f"{self._folder.path} is an extract, which no sync brings in step",
+                f"{self.folder.path} is an extract, which no sync brings in step",
                 cure="sync the mirror it was taken from, and extract again",
             )
-        if about is not None and session.remote and register.base_url != about.register:
-            raise self._another(about.name, register.base_url)
         try:
             session.exchange.get(_SMALL)
         except KeyboardInterrupt as interrupt:
             raise Interrupted("interrupted before anything was fetched") from interrupt
-        invented, first = session.exchange.invented or None, self._first or wire.BEGINNING
+        invented, first = session.exchange.invented or None, self.first or wire.BEGINNING
         new = About(register.base_url, invented, first)
         if about is not None and about.name != new.name:
             raise self._another(about.name, new.name)
@@ -248,7 +215,7 @@ class Sync:
 
     def _another(self, former: str, new: str) -> UsageError:
         return UsageError(
-            f"the mirror at {self._folder.path} is of {former}, not of {new}",
+            f"the mirror at {self.folder.path} is of {former}, not of {new}",
             cure="give its register or another folder",
         )
 
@@ -263,56 +230,30 @@ class Sync:
         former = None if run is None or run.last.only is None else run.only
         if pending is not None:
             former = pending.only
-        check_only(self._only, kept_before, self._given, chosen=former is not None)
-        if self._only is None:
+        check_only(self.only, kept_before, self.contents, chosen=former is not None)
+        if self.only is None:
             return former
-        new = self._only.filter(
-            ~self._only.is_in(pl.Series(former or (), dtype=pl.Int64).implode())
-        )
+        new = self.only.filter(~self.only.is_in(pl.Series(former or (), dtype=pl.Int64).implode()))
         return (*(former or ()), *new)
 
     # Lists
 
     def _lists(self) -> None:
         """Bring units, lists and codelists in step."""
+        walked = self._writer.walk
         for name in (*COLLECTIONS, "codelists"):
-            counts = {"new": 0, "changed": 0, "gone": 0, "unreadable": 0}
-            with self._reported(name, counts):
-                try:
-                    if name == "codelists":
-                        self._codelists(counts)
-                        continue
-                    if self._writer.walk.full:
-                        self._list(name, counts)
-                        self._mark_missing(name, self._writer.walk.since, counts)
-                        continue
-                    if self._writer.losses(name):
-                        self._make_good(name, counts)
-                    self._list(name, counts)
-                except RegisterError as error:
-                    raise resumable(error) from error.__cause__
-                except KeyboardInterrupt as interrupt:
-                    raise Interrupted(
-                        f"interrupted in {name}; everything before it is in the mirror, the next "
-                        "sync() resumes"
-                    ) from interrupt
+            counts = self._report.row(name, None if name == "codelists" else walked.since)
+            with self._report.measured(counts), resumable(f"in {name}"):
+                if name == "codelists":
+                    self._codelists(counts)
+                    continue
+                if self._writer.losses(name) and not walked.full:
+                    self._make_good(name, counts)
+                self._list(name, counts)
+                if walked.full:
+                    self._mark_missing(name, walked.since, counts)
 
-    @contextlib.contextmanager
-    def _reported(self, name: str, counts: dict[str, int]) -> Iterator[None]:
-        before, began = self._register.stats.requests, monotonic()
-        try:
-            yield
-        finally:
-            self._report.append(
-                {
-                    "list": name,
-                    "window": None if name == "codelists" else self._writer.walk.since,
-                    **counts, "requests": self._register.stats.requests - before,
-                    "seconds": monotonic() - began,
-                }
-            )  # fmt: skip
-
-    def _list(self, name: str, counts: dict[str, int]) -> None:
+    def _list(self, name: str, counts: dict[str, Any]) -> None:
         """Walk a list of changes: fetch the units that it names, write the other ids down."""
         stands = self._writer.standing(name)
         if name == "units":
@@ -335,7 +276,7 @@ class Sync:
             self._writer.append_ids(name, batch.to_frame("id"), LISTED)
 
         for some in self._pages(name, self._writer.walk.since):
-            self._budget.check()
+            self.budget.check()
             ids.append(some.filter(~is_among(some, listed_before["id"])))
             if sum(map(len, ids)) >= _IDS_PER_COMMIT:
                 commit()
@@ -344,20 +285,20 @@ class Sync:
 
     def _pages(self, name: str, since: date) -> Iterator[pl.Series]:
         """Yield the ids of a list since a day, page by page."""
-        collection = getattr(self._register, name)
+        collection = getattr(self.register, name)
         try:
             yield from (page["id"] for page in collection.pages(changed_since=since))
         except NotHeld:  # a served mirror knows no days of it: all of it is named anew
             yield from (page["id"] for page in collection.pages())
 
-    def _units(self, stands: pl.DataFrame, counts: dict[str, int]) -> None:
+    def _units(self, stands: pl.DataFrame, counts: dict[str, Any]) -> None:
         """Fetch the units that the list names, and those that could not be read before."""
         base, since = self._writer.walk.base["units"], self._writer.walk.since
         waiting = lacking_of(stands).filter("unreadable")["id"]
         counts["unreadable"] = len(waiting)
         answered = stands.filter(pl.col("answered") > base)["id"]  # by this run already
         retried = waiting.filter(~is_among(waiting, answered))
-        session = self._register._session
+        session = self.register._session
         query = walk.query_of(session, "units", since, 0)
 
         def total(stop: threading.Event) -> int | None:
@@ -374,11 +315,11 @@ class Sync:
     def _fetching(
         self,
         stands: pl.DataFrame,
-        counts: dict[str, int],
+        counts: dict[str, Any],
         total: int | Callable[[threading.Event], int | None],
     ) -> Iterator[Callable[..., None]]:
         """Give a function that fetches and commits the records of units, under one bar."""
-        fetcher = Fetcher(self._register, KINDS["units"], self._budget, readable_in(stands))
+        fetcher = Fetcher(self.register, KINDS["units"], self.budget, readable_in(stands))
         unread = set(lacking_of(stands).filter("unreadable")["id"])
 
         def commit(fetched: list[Fetched]) -> None:
@@ -390,7 +331,7 @@ class Sync:
             counts["unreadable"] = len(unread)
 
         with bar(
-            "records", total, remote=self._register._session.remote, progress=self._progress
+            "records", total, remote=self.register._session.remote, progress=self.progress
         ) as advance:
 
             def fetch(ids: pl.Series, *, moves: bool) -> None:
@@ -399,7 +340,7 @@ class Sync:
 
             yield fetch
 
-    def _make_good(self, name: str, counts: dict[str, int]) -> None:
+    def _make_good(self, name: str, counts: dict[str, Any]) -> None:
         """Name, or fetch, the ids that only lost files may have answered."""
         writer, first = self._writer, self._writer.about.first
         stands, listed = writer.standing(name), self._listed(name, first)
@@ -423,7 +364,7 @@ class Sync:
         """Return the ids of a list since a day."""
         return pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name, since)])
 
-    def _mark_missing(self, name: str, since: date, counts: dict[str, int]) -> None:
+    def _mark_missing(self, name: str, since: date, counts: dict[str, Any]) -> None:
         """Mark what the register no longer lists.
 
         Raises:
@@ -434,10 +375,10 @@ class Sync:
         known_ids = self._writer.standing(name).filter("listed")["id"].to_numpy()
         missing_ids = np.setdiff1d(known_ids, listed.to_numpy(), assume_unique=True)
         if name == "reports" and len(missing_ids):  # what no list ever named is missing from none
-            with legible(self._folder.path):
+            with legible(self.folder.path):
                 ever = self._writer.scan(name).filter(kind=LISTED).select("id")
                 missing_ids = np.intersect1d(missing_ids, ever.collect()["id"].to_numpy())
-        most = self._max_missing
+        most = self.max_missing
         if most is None:
             most = int(len(known_ids) * _MOST_MISSING)
         if len(missing_ids) > most:
@@ -452,15 +393,16 @@ class Sync:
             self._writer.append_ids(name, rows, MISSING)
             counts["gone"] += len(missing_ids)
 
-    def _codelists(self, counts: dict[str, int]) -> None:
+    def _codelists(self, counts: dict[str, Any]) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""
-        with legible(self._folder.path):
+        with legible(self.folder.path):
             former = codelists_in(self._writer.scan("codelists").collect())
         changed, version = [], self._writer.next("codelists")
+        counts["unreadable"] = 0
         for name in wire.CODELISTS:
             before = former.get(name)
             try:
-                entries: pl.DataFrame = self._register.codelist(name, refresh=True)
+                entries: pl.DataFrame = self.register.codelist(name, refresh=True)
             except ProtocolError as error:
                 if before is None:
                     raise
@@ -470,6 +412,8 @@ class Sync:
                 logger.warning("the codelist %s has no entries; the former one is kept", name)
                 counts["unreadable"] += 1
                 continue
+            if before is not None and entries.equals(before[entries.columns]):
+                continue
             if "parent_code" not in entries.columns:
                 entries = entries.with_columns(parent_code=pl.lit(None, pl.String))
             rows = entries.select(
@@ -477,8 +421,7 @@ class Sync:
                 name_sk="name_sk", name_en="name_en", parent_code="parent_code",
             ).cast(CODELISTS)  # fmt: skip
             count_entries(counts, before, rows)
-            if before is None or not rows.drop("version", "name").sort("code").equals(before):
-                changed.append(rows)
+            changed.append(rows)
         if changed:
             self._writer.append({"codelists": pl.concat(changed)})
 
@@ -487,23 +430,19 @@ class Sync:
     def _contents(self, *, full: bool) -> None:
         """Fetch the lacking records of the kept collections."""
         writer = self._writer
-        templates = Templates(self._register, writer, anew=full)
-        contents = Contents(self._register, writer, templates, self._budget, self._progress)
-        try:
-            with self._budget.holds():
-                contents.fetch()
-        except RegisterError as error:
+        templates = Templates(self.register, writer, anew=full)
+        contents = Contents(
+            self.register, writer, templates, self.budget, self._report, self.progress
+        )
+        with resumable("while records were fetched"):
+            try:
+                with self.budget.holds():
+                    contents.fetch()
+            except (RegisterError, KeyboardInterrupt):
+                with contextlib.suppress(MirrorError):
+                    writer.show()
+                raise
             writer.show()
-            raise resumable(error) from error.__cause__
-        except KeyboardInterrupt as interrupt:
-            with contextlib.suppress(MirrorError):
-                writer.show()
-            raise Interrupted(
-                "interrupted while records were fetched; everything before is in the mirror, the "
-                "next sync() resumes"
-            ) from interrupt
-        writer.show()
-        self._report += contents.report()
 
 
 def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -> str:
@@ -560,15 +499,22 @@ def check_only(
         )
 
 
-def resumable(error: RegisterError) -> RegisterError:
-    """Return an error with the cure of a sync that was cut off."""
-    error.partial = error.cursor = None
-    if not isinstance(error, MirrorError):
-        error.message += "; everything before it is in the mirror, the next sync() resumes"
-    return error
+@contextlib.contextmanager
+def resumable(where: str) -> Iterator[None]:
+    """Add the cure of a sync that was cut off to what cuts it off."""
+    cure = "; everything before it is in the mirror, the next sync() resumes"
+    try:
+        yield
+    except RegisterError as error:
+        error.partial = error.cursor = None
+        if not isinstance(error, MirrorError):
+            error.message += cure
+        raise
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted(f"interrupted {where}{cure}") from interrupt
 
 
-def count_entries(counts: dict[str, int], before: pl.DataFrame | None, after: pl.DataFrame) -> None:
+def count_entries(counts: dict[str, Any], before: pl.DataFrame | None, after: pl.DataFrame) -> None:
     """Count what is new, changed and gone in a codelist."""
     former = {} if before is None else {row[0]: row for row in before.iter_rows()}
     now = {row[0]: row for row in after.drop("version", "name").iter_rows()}

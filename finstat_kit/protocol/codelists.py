@@ -41,6 +41,8 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
     rows = pl.DataFrame([_row(entry) for entry in entries], schema=LOCATIONS, orient="row")
+    if rows["code"].n_unique() == rows.height:
+        return rows.sort("code").select(schema.names())
     distinct = rows.with_row_index().unique(rows.columns, keep="first", maintain_order=True)
     clashing = distinct.filter(~pl.col("code").is_first_distinct())
     if clashing.height:

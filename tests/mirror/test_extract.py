@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.protocol.wire import Reply
-from tests.support.mirrors import CODELISTS, WAYS
+from tests.support.mirrors import CODELISTS, LISTS, WAYS, ways_in_turn
 from tests.support.registers import Watched
 
 DAY = date(2026, 6, 30)
@@ -67,11 +67,9 @@ def test_an_extract_says_what_it_is(small: fk.Register) -> None:
     assert "seed=0; units=100, extract (units: 3), as of 2026-07-01>" in repr(small)
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
-@pytest.mark.parametrize("since", [None, "2026-07-01"])
+@pytest.mark.parametrize(("way", "name", "since"), ways_in_turn(LISTS, [None, DAY, "2026-07-01"]))
 def test_an_extract_never_stands_for_the_whole(
-    small: fk.Register, way: str, name: str, since: str | None
+    small: fk.Register, way: str, name: str, since: str | date | None
 ) -> None:
     """Whatever needs a list is refused at the call, for every day; the text has the way out."""
     with pytest.raises(fk.UsageError, match=rf"an extract of some units and has no list of {name}"):

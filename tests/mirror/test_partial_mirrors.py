@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.sample import Sample
-from tests.support.mirrors import LISTS, WAYS
+from tests.support.mirrors import LISTS, WAYS, ways_in_turn
 
 DAY = "2026-01-01"
 UNDATED = LISTS[1:]
@@ -56,22 +56,19 @@ def fetched(found: Any) -> Any:
     return found if isinstance(found, int) else found["id"].to_list()
 
 
-@pytest.mark.parametrize("current", [False, True])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", LISTS)
-def test_an_earlier_day_is_refused_at_the_call(
-    part: fk.Mirror, name: str, way: str, *, current: bool
-) -> None:
+@pytest.mark.parametrize(("way", "name"), ways_in_turn(LISTS))
+def test_an_earlier_day_is_refused_at_the_call(part: fk.Mirror, way: str, name: str) -> None:
     """Also where none is given, which means everything; the text has the cure."""
     for given in EARLIER:
         argument = "" if given is None else f"changed_since='{given}': "
-        with fk.using(part), pytest.raises(fk.UsageError) as caught:
-            WAYS[way](getattr(fk if current else part, name), changed_since=given)
-        assert str(caught.value) == (
-            f"{argument}this mirror holds what changed since 2026-01-01; give "
-            "changed_since='2026-01-01' or a later day, or copy the whole register: "
-            "fk.Mirror('another folder').sync()"
-        )
+        for source in (fk, part):
+            with fk.using(part), pytest.raises(fk.UsageError) as caught:
+                WAYS[way](getattr(source, name), changed_since=given)
+            assert str(caught.value) == (
+                f"{argument}this mirror holds what changed since 2026-01-01; give "
+                "changed_since='2026-01-01' or a later day, or copy the whole register: "
+                "fk.Mirror('another folder').sync()"
+            )
 
 
 @pytest.mark.parametrize("filters", [{"legal_form_code": "112"}, {"ico": "00000001"}])
@@ -96,8 +93,10 @@ def test_spans_count_from_its_day(part: fk.Mirror, register: Sample, name: str) 
 
 
 @LATER
-@pytest.mark.parametrize("day", [DAY, date(2026, 1, 1), "2026-03-05", "2026-06-30", "2027-01-01"])
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("way", "day"),
+    ways_in_turn([DAY, date(2026, 1, 1), "2026-03-05", "2026-06-30", "2027-01-01"]),
+)
 def test_a_part_holds_units_of_its_day_and_later(
     part: fk.Mirror, register: Sample, way: str, day: str | date
 ) -> None:
@@ -108,9 +107,10 @@ def test_a_part_holds_units_of_its_day_and_later(
 
 
 @LATER
-@pytest.mark.parametrize("day", [DAY, "2026-03-05", "2026-06-30", "2300-01-01"])
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", UNDATED)
+@pytest.mark.parametrize(
+    ("way", "name", "day"),
+    ways_in_turn(UNDATED, [DAY, "2026-03-05", "2026-06-30", "2300-01-01"]),
+)
 def test_what_has_no_days_of_change_is_given_whatever_the_day(
     part: fk.Mirror, register: Sample, name: str, way: str, day: str
 ) -> None:
@@ -121,8 +121,7 @@ def test_what_has_no_days_of_change_is_given_whatever_the_day(
     assert found == fetched(WAYS[way](getattr(register, name), changed_since=DAY))
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", UNDATED)
+@pytest.mark.parametrize(("way", "name"), ways_in_turn(UNDATED))
 def test_a_whole_mirror_takes_no_day_of_what_has_none(
     whole: fk.Mirror, name: str, way: str
 ) -> None:

@@ -46,7 +46,7 @@ def test_what_is_fetched_is_compared_with_the_newest_answer(
     rows: list[Row], digest: int | None, same_as: int | None
 ) -> None:
     """With the digest of the row whose content it stands for."""
-    found = versions.contents(log_of((LISTED, None), *rows))
+    found = versions.contents(versions.keys_of(log_of((LISTED, None), *rows), "digest"))
     assert found.select("digest", "same_as").rows() == (
         [] if digest is None else [(digest, same_as)]
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,11 @@ WAYS: dict[str, Callable[..., Any]] = {
     "pages after_id": lambda c, **o: c.pages(page_size=7, after_id=5_000, **o),
     "scan": lambda c, **o: c.scan(**o),
 }
+
+
+def ways_in_turn(*others: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return each of `WAYS` once, with the values of some sequences in turn."""
+    return list(zip(WAYS, *(cycle(values) for values in others)))  # noqa: B905  # cycles go on
 
 
 def assert_contents_in_step(mirror: fk.Register, register: fk.Register) -> None:

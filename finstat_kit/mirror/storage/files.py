@@ -14,6 +14,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final
@@ -105,9 +106,10 @@ class Layout:
         if not paths:
             index = {} if row_index is None else {row_index: pl.get_index_type()}
             return pl.LazyFrame(schema={**index, **self.schema})
-        return pl.scan_parquet(
+        rows = pl.scan_parquet(
             list(paths), schema=self.schema, row_index_name=row_index, glob=False
         )
+        return rows.pipe_with_schema(partial(_while_there, paths))
 
     def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame, note: str) -> File:
         """Write rows into the folder of a mirror; return what is said of the file.
@@ -133,8 +135,10 @@ class Layout:
             name = sha256(content).hexdigest()
             target = folder / DATA / f"{name}.parquet"
             # A merge that is repeated gives the same bytes; what stands there may be damaged.
-            if digest_or_none(target) != name:
-                write_whole(target, content)
+            with contextlib.suppress(OSError):
+                if digest(target) == name:
+                    return self.described(name, content)
+            write_whole(target, content)
             return self.described(name, content)
 
     def described(self, name: str, content: bytes) -> File:
@@ -174,13 +178,31 @@ class Layout:
         return register_io_source(in_order, schema=self.schema)
 
 
-def small_ones(files: Sequence[File]) -> int:
-    """Return how many files are small enough to be merged."""
-    return sum(file.bytes < _LARGE for file in files)
+def _while_there(paths: Sequence[str], rows: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+    """Return the rows of files, which are an error of ours once a file has gone.
+
+    polars calls this whenever it plans a query.
+    """
+
+    def gone(*_: object) -> Iterator[pl.DataFrame]:
+        raise LostError(
+            "files that this LazyFrame reads have gone, as after a merge",
+            cure="call what returned it again",
+        )
+
+    there = all(os.path.exists(path) for path in paths)  # noqa: PTH110  # there may be thousands
+    return rows if there else register_io_source(gone, schema=schema)
 
 
-def small_groups(files: Sequence[File]) -> Iterator[list[File]]:
-    """Yield the small files that are merged into one, as they follow each other."""
+def small_groups(files: Sequence[File], least: int) -> Iterator[list[File]]:
+    """Yield the small files that are merged into one, as they follow each other.
+
+    Args:
+        files: Of a log.
+        least: Of fewer small ones none are merged.
+    """
+    if sum(file.bytes < _LARGE for file in files) < least:
+        return
     group: list[File] = []
     for file in (*files, None):
         size = sum(each.bytes for each in group)
@@ -197,13 +219,6 @@ def note_of(path: Path) -> str | None:
     with contextlib.suppress(*BROKEN):
         return pl.read_parquet_metadata(path).get(_NOTE)
     return None
-
-
-def data_names(folder: Path) -> frozenset[str]:
-    """Return the names of the data files in a folder."""
-    with contextlib.suppress(OSError), os.scandir(folder / DATA) as entries:
-        return frozenset(e.name[:64] for e in entries if _NAME.fullmatch(e.name))
-    return frozenset()
 
 
 def swept(folder: Path, kept: frozenset[str], retired: dict[str, float], keep_hours: float) -> None:
@@ -309,13 +324,6 @@ def digest(path: str | Path) -> str:
         return file_digest(opened, "sha256").hexdigest()
 
 
-def digest_or_none(path: Path) -> str | None:
-    """Return the SHA-256 of a file, None of one that does not exist or cannot be read."""
-    with contextlib.suppress(OSError):
-        return digest(path)
-    return None
-
-
 def unreadable(path: str | Path, error: BaseException) -> UnreadableError:
     """Return the error for a file that the system does not read."""
     return UnreadableError(f"{path} cannot be read: {said(error)}; check the disk")
@@ -333,16 +341,21 @@ def said(error: BaseException) -> str:
     return shown(" ".join(str(error).split()))
 
 
+def unwritable(path: Path, error: BaseException) -> MirrorError:
+    """Return the error for a mirror that cannot be written."""
+    return MirrorError(
+        f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: check "
+        "the disk, then sync again"
+    )
+
+
 @contextlib.contextmanager
 def failures_named(path: Path) -> Iterator[None]:
     """Turn errors of the disk into a MirrorError that names the cure."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise MirrorError(
-            f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: "
-            "check the disk, then sync again"
-        ) from error
+        raise unwritable(path, error) from error
 
 
 @contextlib.contextmanager

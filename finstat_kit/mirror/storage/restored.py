@@ -54,7 +54,9 @@ def restored(runs: Runs, run: Run | None) -> Restored:
             continue
         file = _described(path, log)
         reached = run.last.reached.get(log, 0) if run else 0
-        if file is not None and file.first > reached and not _is_met(file, files[log]):
+        if file is None or file.first <= reached:
+            continue
+        if not any(file.first <= other.last and other.first <= file.last for other in files[log]):
             files[log].append(file)
     listed = {
         log: tuple(sorted(own, key=lambda file: file.first)) for log, own in files.items() if own
@@ -83,11 +85,6 @@ def _described(path: Path, log: str) -> File | None:
         if sha256(content).hexdigest() == path.stem:
             return LOGS[log].described(path.stem, content)
     return None
-
-
-def _is_met(file: File, others: list[File]) -> bool:
-    """Return whether versions of a file are in others too."""
-    return any(file.first <= other.last and other.first <= file.last for other in others)
 
 
 def _gaps(log: str, files: tuple[File, ...], reached: int) -> list[Loss]:

@@ -346,10 +346,6 @@ class Runs:
         """The run that was read last; nothing is read."""
         return None if self._read is None else self._read[2]
 
-    def forget(self) -> None:
-        """Read the newest run again when it is wanted next."""
-        self._read = None
-
     def exist(self) -> bool:
         """Return whether there is a mirror, or a remnant of one."""
         return (

@@ -27,7 +27,8 @@ UNCHANGED: Final = "unchanged"  # a record whose content an earlier row has
 UNREADABLE: Final = "unreadable"
 MISSING: Final = "missing"  # the register's list names the id no longer
 VOID: Final = "void"  # of a report whose cells are lost; in no file
-_KIND: Final = pl.Enum([LISTED, NAMED, RECORD, UNCHANGED, UNREADABLE, MISSING, VOID])
+_KINDS: Final = (LISTED, NAMED, RECORD, UNCHANGED, UNREADABLE, MISSING, VOID)
+_KIND: Final = pl.Enum(_KINDS)
 # What a log says beside the content of a record.
 META: Final = pl.Schema(
     {
@@ -82,12 +83,15 @@ def rows_of(name: str, contents: pl.DataFrame, kind: str, version: int, seen: da
         version: Of the batch.
         seen: The register's day.
     """
+    return in_log(name, contents.with_columns(kind=pl.lit(kind), seen=pl.lit(seen)), version)
+
+
+def in_log(name: str, rows: pl.DataFrame, version: int) -> pl.DataFrame:
+    """Return rows of one version in the columns of the log of a collection, absent ones null."""
     schema = schema_of(name)
-    told = contents.with_columns(
-        kind=pl.lit(kind), version=pl.lit(version, pl.Int64), seen=pl.lit(seen)
-    )
-    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in told.columns]
-    return told.with_columns(absent).select(schema.names())
+    absent = [pl.lit(None, t).alias(n) for n, t in schema.items() if n not in rows.columns]
+    numbered = rows.with_columns(*absent).with_columns(version=pl.lit(version, pl.Int64))
+    return numbered.select(schema.names())
 
 
 def answers_of(records: pl.DataFrame) -> pl.DataFrame:
@@ -108,10 +112,10 @@ def digests(texts: pl.Series) -> pl.Series:
     return pl.Series("digest", [int.from_bytes(h, "little", signed=True) for h in hashes], pl.Int64)
 
 
-def keys_of(log: pl.LazyFrame) -> pl.DataFrame:
-    """Return the keys of rows of a log, by ascending id and version, and `ROW` if it has that."""
-    names = [ROW] if ROW in log.collect_schema() else []
-    keys = log.select(*names, *_KEYS, pl.col("kind").cast(_KIND)).collect(engine="streaming")
+def keys_of(log: pl.LazyFrame, *more: str) -> pl.DataFrame:
+    """Return the keys of rows of a log, by ascending id and version; `ROW` too if it has that."""
+    names = [*more, *([ROW] if ROW in log.collect_schema() else []), *_KEYS]
+    keys = log.select(*names, pl.col("kind").cast(_KIND)).collect(engine="streaming")
     # Far faster than polars sorts by two columns.
     return keys[np.lexsort((keys["version"].to_numpy(), keys["id"].to_numpy()))]
 
@@ -132,10 +136,10 @@ def standing(keys: pl.DataFrame, base: int) -> pl.DataFrame:
         fetched) and ``unreadable`` (Boolean: whether its newest answer is no record).
     """
     starts = _starts(keys)
-    versions, kind = keys["version"].to_numpy(), pl.col("kind")
+    versions, kinds_held = keys["version"].to_numpy(), keys["kind"].to_physical().to_numpy()
 
     def has(*kinds: str) -> NDArray[np.bool_]:
-        return keys.select(kind.is_in(kinds)).to_series().to_numpy()
+        return np.isin(kinds_held, [_KINDS.index(kind) for kind in kinds])
 
     def newest_of(rows: NDArray[np.bool_]) -> Ints:
         return np.maximum.reduceat(np.where(rows, versions, 0), starts)
@@ -155,19 +159,26 @@ def standing(keys: pl.DataFrame, base: int) -> pl.DataFrame:
     )  # fmt: skip
 
 
-def contents(log: pl.LazyFrame) -> pl.DataFrame:
+def contents(keys: pl.DataFrame) -> pl.DataFrame:
     """Return what the newest row of each id stands for, by ascending id.
+
+    Args:
+        keys: Of all rows, with ``digest``; see `keys_of`.
 
     Returns:
         ``id``, ``digest`` (Int64: of the content or problem, null where no row has it) and
         ``same_as`` (Int64: the version of that row); ids without a record, and without a reason why
         it could not be read, are left out.
     """
-    rows = log.filter(pl.col("kind") != LISTED).select(*_KEYS, "kind", "digest").collect()
-    last = newest(rows).filter(pl.col("kind").is_in([RECORD, UNCHANGED, UNREADABLE]))
+    rows = keys.filter(pl.col("kind") != LISTED)
+    last = rows[_ends(rows)].lazy().filter(pl.col("kind").is_in([RECORD, UNCHANGED, UNREADABLE]))
     last = last.select("id", same_as=pl.coalesce("same_as", "version"))
-    digests = rows.select("id", "digest", same_as="version")
-    return last.join(digests, on=["id", "same_as"], how="left").select("id", "digest", "same_as")
+    digests = rows.lazy().select("id", "digest", same_as="version")
+    return (
+        last.join(digests, on=["id", "same_as"], how="left", maintain_order="left")
+        .select("id", "digest", "same_as")
+        .collect()
+    )
 
 
 def has_content() -> pl.Expr:

@@ -14,13 +14,12 @@ from msgspec.structs import replace
 
 from finstat_kit.mirror.storage import versions
 from finstat_kit.mirror.storage.files import (
+    DATA,
     MANY_FILES,
     File,
-    data_names,
     deleted,
     legible,
     small_groups,
-    small_ones,
     swept,
 )
 from finstat_kit.mirror.storage.folder import LOGS, Folder
@@ -147,8 +146,10 @@ class Writer:
             if not frame.height:
                 continue
             added = LOGS[log].write(self._folder.path, frame, self._origin(log).text)
-            files[log], merged = self._tidied(log, (*files.get(log, ()), added))
-            replaced += merged
+            listed = {log: (*files.get(log, ()), added)}
+            merged, former = tidied(self._folder, self._origin, listed, MANY_FILES)
+            files |= merged
+            replaced += former
             self._versions[log] = max(self._versions[log], added.last)
         if files == self._open.files:
             return
@@ -206,9 +207,9 @@ class Writer:
         key = self._versions[name], self._base.get(name, 0)
         if name not in self._stands or self._stands[name][0] != key:
             with legible(self._folder.path):
-                log = self.scan(name)
-                stands = versions.standing(versions.keys_of(log), key[1]).join(
-                    versions.contents(log), on="id", how="left", maintain_order="left"
+                keys = versions.keys_of(self.scan(name), "digest")
+                stands = versions.standing(keys, key[1]).join(
+                    versions.contents(keys), on="id", how="left", maintain_order="left"
                 )
             self._stands[name] = key, stands
         return self._stands[name][1]
@@ -254,9 +255,6 @@ class Writer:
         last = None if self._run is None else self._run.last
         return Origin(FORMAT, log, self.about, self.kept, self._open.only, last, self.walk)
 
-    def _tidied(self, log: str, files: Sequence[File]) -> tuple[tuple[File, ...], list[File]]:
-        return tidied(self._folder, self._origin(log), files, MANY_FILES)
-
     def _note(self) -> None:
         self._open = replace(self._open, walk=self.walk if self._walking else None)
         self._folder.runs.note(self._open)
@@ -264,10 +262,8 @@ class Writer:
 
     def _commit(self, *, is_done: bool = False) -> None:
         run, pending, number = self._run, self._open, self._newest + 1
-        files, replaced = dict[str, tuple[File, ...]](), list[File]()
-        for log in LOGS:
-            files[log], merged = self._tidied(log, self._listed(log))
-            replaced += merged
+        listed = {log: self._listed(log) for log in LOGS}
+        files, replaced = tidied(self._folder, self._origin, listed, MANY_FILES)
         if is_done:
             self._walked = number
         point = Point(
@@ -302,35 +298,37 @@ def compact(folder: Folder, keep_hours: float) -> None:
         MirrorError: A file is damaged, or the disk cannot be written.
     """
     run, number = folder.look(), folder.runs.newest_number() + 1
-    files, replaced = dict[str, tuple[File, ...]](), list[File]()
-    for log, listed in (run.files if run else {}).items():
-        assert run is not None
+    if run is not None:
         only = None if run.last.only is None else run.only
-        origin = Origin(FORMAT, log, run.about, run.last.contents, only, run.last)
-        files[log], merged = tidied(folder, origin, listed, least=2)
-        replaced += merged
-    if run is not None and replaced:
-        _written(folder, replace(run, number=number, files=files), replaced, run.number)
+        origin = Origin(FORMAT, "", run.about, run.last.contents, only, run.last)
+        files, replaced = tidied(folder, lambda log: replace(origin, log=log), run.files, least=2)
+        if replaced:
+            _written(folder, replace(run, number=number, files=files), replaced, run.number)
     _sweep(folder, keep_hours)
 
 
 def tidied(
-    folder: Folder, origin: Origin, files: Sequence[File], least: int
-) -> tuple[tuple[File, ...], list[File]]:
-    """Merge the small files of a log where there are many.
+    folder: Folder,
+    origin_of: Callable[[str], Origin],
+    files: Mapping[str, tuple[File, ...]],
+    least: int,
+) -> tuple[dict[str, tuple[File, ...]], list[File]]:
+    """Merge the small files of logs that have many.
 
     Returns:
-        All files of the log, and those that were replaced.
+        All files of each log, and those that were replaced.
     """
-    listed, replaced = list(files), list[File]()
-    for group in small_groups(files) if small_ones(files) >= least else ():
-        folder.checks.paths(group, anew=True)  # damaged rows must not get a new name
-        note = replace(origin, replaces=tuple(file.name for file in group)).text
-        merged = LOGS[origin.log].merged(folder.path, group, note)
-        listed[listed.index(group[0])] = merged
-        listed = [file for file in listed if file not in group[1:]]
-        replaced += group
-    return tuple(listed), replaced
+    tidy, replaced = dict[str, tuple[File, ...]](), list[File]()
+    for log, of_log in files.items():
+        listed = list(of_log)
+        for group in small_groups(of_log, least):
+            folder.checks.paths(group, anew=True)  # damaged rows must not get a new name
+            note = replace(origin_of(log), replaces=tuple(file.name for file in group)).text
+            listed[listed.index(group[0])] = LOGS[log].merged(folder.path, group, note)
+            listed = [file for file in listed if file not in group[1:]]
+            replaced += group
+        tidy[log] = tuple(listed)
+    return tidy, replaced
 
 
 def _written(folder: Folder, run: Run, replaced: Sequence[File], after: int) -> Run:
@@ -342,12 +340,10 @@ def _written(folder: Folder, run: Run, replaced: Sequence[File], after: int) -> 
         replaced: Files that a merge has replaced.
         after: Number of the run that it was made from.
     """
-    now = time.time()
+    now, names, room = time.time(), run.names, folder.path / DATA
     retired = {file.name: now for file in replaced} | run.retired
-    there = data_names(folder.path) if retired else frozenset()
-    run = replace(
-        run, retired={n: t for n, t in retired.items() if n in there and n not in run.names}
-    )
+    still = [n for n in retired if n not in names and (room / f"{n}.parquet").exists()]
+    run = replace(run, retired={name: retired[name] for name in still})
     folder.runs.commit(run, after)
     return run
 
