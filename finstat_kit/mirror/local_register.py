@@ -326,8 +326,8 @@ class LocalRegister(Register):
         Returns:
             The columns of `fk.financials`. Without *units* and *ico* a LazyFrame, by ascending id
             of the unit: filters on units, filings and ``template`` narrow the records and cells
-            that are read, and of the items only the cells of those that the query uses. ``reason``
-            needs all items, ``sums_failing`` all cells: leave them out where they are not needed.
+            that are read, and of the items only the cells of those that the query uses.
+            ``sums_failing`` needs all cells: leave it out where it is not needed.
             A filing whose statement or reports are not held has the reason ``not_held``.
 
         Raises:
