@@ -55,12 +55,12 @@ class _Entry:
 _lock: Final = forks.free_in_child(threading.RLock())
 _entries: Final = [_Entry(None)]
 # Those of the blocks around this code, the innermost last; some may have ended.
-_around: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_around", default=())
+_blocks: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_blocks", default=())
 
 
-def _open_around() -> list[_Entry]:
+def _open_blocks() -> list[_Entry]:
     """Return the entries of the blocks around this code that are open; called under the lock."""
-    return [entry for entry in _around.get() if entry in _entries]
+    return [entry for entry in _blocks.get() if entry in _entries]
 
 
 @overload
@@ -113,7 +113,7 @@ def use(
     """
     chosen = None if register is None else _register_of(register, "register", lang, cache, max_age)
     with _lock:
-        (_open_around() or _entries[:1])[-1].register = chosen
+        (_open_blocks() or _entries[:1])[-1].register = chosen
     return chosen
 
 
@@ -157,14 +157,14 @@ def using(
     entry = _Entry(block_register)
     with _lock:
         _entries.append(entry)
-    _around.set((*_around.get(), entry))
+    _blocks.set((*_blocks.get(), entry))
     try:
         yield block_register
     finally:
         with _lock:
             _entries.remove(entry)
         # Not by a token: blocks of one thread may end in any order.
-        _around.set(tuple(other for other in _around.get() if other is not entry))
+        _blocks.set(tuple(other for other in _blocks.get() if other is not entry))
         if block_register is not register:
             block_register.close()
         elif lang is not None:
@@ -184,7 +184,7 @@ def register() -> Register:
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
     with _lock:
-        entry = (_open_around() or _entries)[-1]
+        entry = (_open_blocks() or _entries)[-1]
         if entry.register is None:
             named = os.environ.get(_VARIABLE)
             if not named:
@@ -279,7 +279,7 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
 def _is_chosen() -> bool:
     """Return whether a register is current, or named by the environment."""
     with _lock:
-        entry = (_open_around() or _entries)[-1]
+        entry = (_open_blocks() or _entries)[-1]
         return entry.register is not None or bool(os.environ.get(_VARIABLE))
 
 

@@ -54,6 +54,8 @@ _PLAN: Final = pl.Schema(
         "bytes": pl.Int64(),
     }
 )
+# What `dry_run` reckons with: bytes of replies with their headers; records as of the sample, which
+# has as many per unit and per filing as the live register.
 _BYTES: Final = {"units": 900, "statements": 600, "reports": 3_000}
 _STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
 _REPORTS_OF_A_FILING: Final = 1.7  # tables, and in every other filing notes or an audit

@@ -56,13 +56,14 @@ class Choice:
         self._read = read
         self.reports = reports
         self.readings = of_none()
+        self.listed = listed_reports(self._ids, reports)
         self._added = 0  # times
         self._not_held = reports["id"].clear()
         without_kind = filings.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
         self._lacks_kinds = not without_kind.is_empty()
         self._kinded = filings
         self._candidates = candidates_of(filings)
-        self._refresh()
+        self._with_numbers = pl.DataFrame(schema=_WITH_NUMBERS)
 
     def add(self, reports: pl.DataFrame, not_held: pl.Series | None = None) -> None:
         """Add reports that were wanted.
@@ -79,7 +80,11 @@ class Choice:
         )
         if not_held is not None:
             self._not_held = pl.concat([self._not_held, not_held])
-        self._refresh()
+        self.listed = listed_reports(self._ids, self.reports)
+        if self._lacks_kinds:
+            self._kinded = with_kinds(self._filings, self.listed)
+            self._candidates = candidates_of(self._kinded)
+        self._with_numbers = self._count_statements()
 
     def wanted(self, *, contested: bool = False) -> pl.Series:
         """Return the ids of the reports to add next, none where all filings are chosen.
@@ -87,16 +92,17 @@ class Choice:
         Args:
             contested: Only those of filings that supersede others or that have no kind.
         """
+        untried = self._untried()
         if self._lacks_kinds:
             unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
-            rest = self._next.join(unkinded, on="statement_id", how="semi", maintain_order="left")
+            rest = untried.join(unkinded, on="statement_id", how="semi", maintain_order="left")
             if rest.height:
                 return rest["report_id"].unique(maintain_order=True)
         candidates = self._candidates
         if contested:
             candidates = candidates.filter((pl.col("age") + pl.col("supersedes")) > 0)
         if candidates.is_empty():
-            return self._next["report_id"].clear()
+            return untried["report_id"].clear()
         many = 2 ** max(self._added - _ONE_BY_ONE, 0)
         settled = (
             (pl.col("with_numbers").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
@@ -105,10 +111,10 @@ class Choice:
             candidates.join(self._with_numbers, on="statement_id", how="left")
             .sort(*_EACH, "age")
             .filter(~settled.over(_EACH))
-            .join(self._next, on="statement_id", how="semi", maintain_order="left")
+            .join(untried, on="statement_id", how="semi", maintain_order="left")
             .filter(pl.int_range(pl.len()).over(_EACH) < many)
         )
-        wanted = tried.join(self._next, on="statement_id", maintain_order="left_right")
+        wanted = tried.join(untried, on="statement_id", maintain_order="left_right")
         return wanted["report_id"].unique(maintain_order=True)
 
     def taken(self) -> pl.DataFrame:
@@ -134,25 +140,13 @@ class Choice:
         )
         return choices.lazy().join(why, on="superseded_by", how="left").collect()
 
-    def _refresh(self) -> None:
-        """See what the reports added so far show: kinds, statements with numbers, what is next."""
-        self.listed = listed_reports(self._ids, self.reports)
-        next_ids = self._ids.lazy().join(
-            self.listed.lazy(), on="report_id", how="anti", maintain_order="left"
-        )
-        self._next = next_ids.filter(~pl.col("report_id").is_in(self._not_held.implode())).collect()
-        if self._lacks_kinds:
-            kind = pl.col("titulnaStrana").struct.field("typZavierky")
-            kinds = self.listed.filter("own").select("statement_id", kind=kind).drop_nulls()
-            kinds = kinds.unique("statement_id", keep="first", maintain_order=True)
-            self._kinded = with_kinds(self._filings, kinds)
-            self._candidates = candidates_of(self._kinded)
-        self._with_numbers = self._count_statements()
+    def _untried(self) -> pl.DataFrame:
+        """Return ``statement_id`` and ``report_id`` of the reports that were not added."""
+        tried = pl.concat([self.reports["id"], self._not_held])
+        return self._ids.filter(~pl.col("report_id").is_in(tried.implode()))
 
     def _count_statements(self) -> pl.DataFrame:
         """Return how many statements of filings, balance sheet and income, have numbers."""
-        if self.reports.is_empty() and self._not_held.is_empty():
-            return pl.DataFrame(schema=_WITH_NUMBERS)
         now = figures_of_filings(self.readings, self.listed.lazy()).filter(period="current")
         there = items.columns_of(self.readings.figures)
         parts = [
@@ -162,12 +156,12 @@ class Choice:
         with_numbers = now.select("statement_id", with_numbers=pl.sum_horizontal(parts)).collect()
         if self._not_held.is_empty():
             return with_numbers
-        untried = (
+        presumed = (
             self._ids.filter(pl.col("report_id").is_in(self._not_held.implode()))
             .select("statement_id", with_numbers=pl.lit(_BOTH, pl.Int32))
             .unique()
         )
-        return pl.concat([untried, with_numbers.join(untried, on="statement_id", how="anti")])
+        return pl.concat([presumed, with_numbers.join(presumed, on="statement_id", how="anti")])
 
 
 def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -194,20 +188,24 @@ def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     return plain, rows.filter(~pl.col("plain")).drop("plain")
 
 
-def with_kinds(filings: pl.DataFrame, kinds: pl.DataFrame) -> pl.DataFrame:
+def with_kinds(filings: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     """Return filings with the kinds that their reports give where their record has none.
 
     Args:
         filings: Result of `by_rule`.
-        kinds: ``statement_id`` and ``kind`` of those without one.
+        listed: Result of `listed_reports`.
     """
-    by_reports = kinds.lazy().select("statement_id", by_reports="kind")
+    kind = pl.col("titulnaStrana").struct.field("typZavierky")
+    by_reports = (
+        listed.filter("own")
+        .select("statement_id", by_reports=kind)
+        .drop_nulls()
+        .unique("statement_id", keep="first", maintain_order=True)
+    )
     return (
-        filings.lazy()
-        .join(by_reports, on="statement_id", how="left", maintain_order="left")
+        filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
         .with_columns(kind=pl.coalesce("kind", "by_reports"))
         .drop("by_reports")
-        .collect()
     )
 
 

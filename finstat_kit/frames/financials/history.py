@@ -117,22 +117,7 @@ def history(
         for name, marked, table_entries in tables
     ]
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
-    if len(forms) > 1:
-        having_numbers = figures.filter(any_of_items(items.columns_of(figures)))["year"].implode()
-        of_forms = _forms_by_year(filings.filter(pl.col("year").is_in(having_numbers)))
-        notes.append(words["items"].format(forms=of_forms))
-    notes += other_periods(figures, lang)
-    pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
-    notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
-    reasons = REASON_TEXTS[lang]
-    without = [
-        f"{row['year']} ({reasons[row['reason']]})" if row["year"] else reasons[row["reason"]]
-        for row in figures.drop_nulls("reason")
-        .filter(~any_of_items(items.columns_of(figures)))
-        .iter_rows(named=True)
-    ]
-    if without:
-        notes.append(words["without"].format(years=", ".join(without)))
+    notes += _notes(figures, filings, lang, of_forms=len(forms) > 1)
     # Items have English of their own.
     names = ", ".join(form_name(f, lang if len(forms) == 1 else "sk") for f in forms.values())
     kind = words["forms" if len(forms) > 1 else "form"]
@@ -140,6 +125,27 @@ def history(
     title = [(name, text) for name, text in page if text]
     heading = unit["nazovUJ"] or words["unit"].format(id=unit["id"])
     return History(heading, title, parts, notes, lang, _frame(entries, years, lang), filings)
+
+
+def _notes(
+    figures: pl.DataFrame, filings: pl.DataFrame, lang: Lang, *, of_forms: bool
+) -> list[str]:
+    """Return what to know of the years: their forms, periods, title pages, and those without."""
+    words, reasons, notes = _WORDS[lang], REASON_TEXTS[lang], list[str]()
+    has_figure = any_of_items(items.columns_of(figures))
+    if of_forms:
+        years = figures.filter(has_figure)["year"]
+        forms = _forms_by_year(filings.filter(pl.col("year").is_in(years.implode())))
+        notes.append(words["items"].format(forms=forms))
+    notes += other_periods(figures, lang)
+    pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
+    notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
+    rows = figures.drop_nulls("reason").filter(~has_figure).select("year", "reason")
+    without = [
+        f"{year} ({reasons[reason]})" if year else reasons[reason]
+        for year, reason in rows.iter_rows()
+    ]
+    return [*notes, words["without"].format(years=", ".join(without))] if without else notes
 
 
 def _filings(

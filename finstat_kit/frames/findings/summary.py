@@ -47,6 +47,7 @@ _STATISTICS: Final = pl.Schema(
 )
 _QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 _ORDERED: Final = " ordered"
+_ENTRY: Final = " entry"
 _OVER: Final = " over"
 _UNDER: Final = " under"
 SPREAD: Final = pl.Schema(
@@ -273,11 +274,11 @@ def _quantile(ordered: pl.Expr, share: float) -> pl.Expr:
 
 def _listed(rows: pl.DataFrame, keys: list[str], column: str, name: str) -> pl.DataFrame:
     """Return how often each entry of a column occurs, of each group, most frequent first."""
-    counts = rows.group_by(*keys, pl.col(column).alias(" entry")).agg(count=pl.len().cast(pl.Int64))
-    entry = pl.struct(pl.col(" entry").alias(name), "count")
+    counts = rows.group_by(*keys, pl.col(column).alias(_ENTRY)).agg(count=pl.len().cast(pl.Int64))
+    entry = pl.struct(pl.col(_ENTRY).alias(name), "count")
     return (
-        counts.drop_nulls(" entry")
-        .sort("count", " entry", descending=[True, False])
+        counts.drop_nulls(_ENTRY)
+        .sort("count", _ENTRY, descending=[True, False])
         .group_by(keys, maintain_order=True)
         .agg(entry.alias(column))
     )

@@ -68,6 +68,14 @@ def split(
 def _split(
     reports: pl.DataFrame, version: int, form_of: FormOf
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the same of a piece, with the cells report by report.
+
+    A report of two tables, ``[["5", ""], ["", "7", "9", ""]]``, of which the first has one column
+    and the second two, has three filled cells: of each the table, and its place there::
+
+        table 0, place 0: row 0, column 0    table 1, place 1: row 0, column 1
+                                             table 1, place 2: row 1, column 0
+    """
     tables = reports[wire.TABLES].cast(_TABLES)
     lengths = tables.list.eval(pl.element().list.len()).cast(pl.List(pl.Int32)).alias(LENGTHS)
     # Table by table, then cell by cell; an empty list would leave a null behind.
