@@ -18,7 +18,7 @@ from finstat_kit.charts.values import drawn_table
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 MOST_BARS: Final = 200

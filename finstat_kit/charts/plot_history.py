@@ -25,7 +25,7 @@ from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.history import other_periods
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 _MOST: Final = len(drawing.CODE_COLOURS)  # lines in one panel

@@ -25,9 +25,9 @@ from finstat_kit.client.register import Register
 from finstat_kit.frames.counts.count_by import PERIODS, Every
 from finstat_kit.frames.financials.filings import is_plausible
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import MONTHS
+from finstat_kit.frames.text.number_format import MONTHS
 from finstat_kit.protocol import wire
 
 _MOST_PERIODS: Final = 24  # of more, those of nearly empty years are cut

@@ -24,7 +24,7 @@ from finstat_kit.charts.values import drawn_table, figures
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.wire import MAX_ID
 

@@ -21,7 +21,7 @@ from finstat_kit.frames.findings.peers import peers as compared
 from finstat_kit.frames.places import groups
 from finstat_kit.frames.reports.cells import REASON_TEXTS
 from finstat_kit.frames.reports.filed import Filed, Line, Part, amount
-from finstat_kit.frames.text import numbers
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.records import UNITS
 
@@ -110,7 +110,7 @@ def _title(reg: Register, record: pl.DataFrame, lang: Lang) -> list[tuple[str, s
     row = record.row(0, named=True)
     seat = [" ".join(row[n] for n in names if row[n]) for names in (("ulica",), ("psc", "mesto"))]
     days = {name: row[name] for name in ("datumZalozenia", "datumZrusenia")}
-    written = [None if day is None else numbers.day_text(day, lang) for day in days.values()]
+    written = [None if day is None else number_format.day_text(day, lang) for day in days.values()]
     lines = [
         ("IČO", row["ico"]),
         ("DIČ", row["dic"]),
@@ -172,7 +172,7 @@ def _source(row: dict[str, Any], lang: Lang) -> str:
         return words["without"].format(
             year=row["year"] or "–", reason=REASON_TEXTS[lang][row["reason"]]
         )
-    day = "–" if row["filed"] is None else numbers.day_text(row["filed"], lang)
+    day = "–" if row["filed"] is None else number_format.day_text(row["filed"], lang)
     return words["filing"].format(
         year=row["year"], statement=row["statement_id"], report=row["report_id"], day=day
     )

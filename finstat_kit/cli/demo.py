@@ -10,7 +10,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register, language_of_environment
 from finstat_kit.client.sample import sample
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 
 _WIDTH = 80
 _BAR = 22

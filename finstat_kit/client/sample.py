@@ -22,7 +22,7 @@ from finstat_kit.client.collections.fetching import Source
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
 from finstat_kit.errors import ProtocolError, UsageError, invalid
-from finstat_kit.frames.text import numbers as number_format, unit_names
+from finstat_kit.frames.text import number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS

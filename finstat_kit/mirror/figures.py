@@ -216,8 +216,8 @@ class Figures:
         contested = filed.filter(
             readable & (pl.col("superseded_by").is_not_null() | pl.col("kind").is_null())
         )
-        rivals = filed.filter(readable).join(contested, on=each, how="semi", nulls_equal=True)
-        ids = rivals["report_ids"].explode().drop_nulls().unique()
+        competing = filed.filter(readable).join(contested, on=each, how="semi", nulls_equal=True)
+        ids = competing["report_ids"].explode().drop_nulls().unique()
         reports, lacking = self._held(ids, title=True, files=True)
         with legible(self._state.path):
             content_of_all = self._read(reports, _DECIDING, "total", previous=False)

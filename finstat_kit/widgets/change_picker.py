@@ -14,8 +14,8 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang, checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places.labels import schema_of
-from finstat_kit.frames.text import numbers as number_format
-from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.frames.text import number_format
+from finstat_kit.frames.text.number_format import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base, in_browser
 from finstat_kit.widgets.controls.background import FinishedWork, LatestWins

@@ -17,7 +17,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.frames.counts import estimation
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
 SAMPLE = fk.sample(3_000)

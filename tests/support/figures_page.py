@@ -14,7 +14,7 @@ import polars as pl
 import finstat_kit as fk
 from finstat_kit.frames.financials import items, ratios
 from finstat_kit.frames.financials.assemble import CARRIED
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from tests.support.expected_figures import LETTERS
 
 WHOSE: Final = Path(__file__).parents[2] / "docs" / "reference" / "whose-figures.md"

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 import finstat_kit as fk
 from finstat_kit.arguments import By
-from finstat_kit.frames.text.numbers import whole
+from finstat_kit.frames.text.number_format import whole
 from tests.support import lab
 from tests.widgets.conftest import Served
 

@@ -21,7 +21,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import By
 from finstat_kit.charts.parts.tiles import REGIONS
 from finstat_kit.errors import BadRequest
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.controls.options import FIELDS
 from tests.support.examples import examples

@@ -25,7 +25,7 @@ from matplotlib.ticker import MaxNLocator
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import tiles
 from finstat_kit.errors import invalid
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.untrusted import printable

@@ -18,7 +18,7 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.parts.drawing import GROWTH, TEXT_SIZE, TITLE_SIZE, breadth, wrapped
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 
 _LEGEND_HANDLE: Final = 0.5  # inches of an entry besides its text
 _TEXT_LINE: Final = 0.2  # inches of a line of the title, of a note, of the labels of the axis

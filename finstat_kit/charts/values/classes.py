@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.errors import invalid
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 
 _MOST_BOUNDS: Final = 8
 _MOST_DECIMALS: Final = 10  # that may tell two classes apart

@@ -14,7 +14,7 @@ from finstat_kit.errors import UsageError
 from finstat_kit.frames.counts import estimation
 from finstat_kit.frames.counts.count_by import COUNTS, checked
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 _UNTIL: Final = " – "

@@ -39,7 +39,7 @@ from finstat_kit.frames.findings.summary import (
     summary as summarized,
 )
 from finstat_kit.frames.places import groups, labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 _LONGEST: Final = 24  # letters of a label beside another

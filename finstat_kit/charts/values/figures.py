@@ -19,9 +19,9 @@ from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.reports.cells import REASON_TEXTS
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import Noun
+from finstat_kit.frames.text.number_format import Noun
 
 _DECIMAL_SIGN: Final[dict[Lang, str]] = {"sk": ",", "en": "."}
 _NOUGHTS: Final = {

@@ -13,9 +13,9 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.places import groups, labels
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import Noun
+from finstat_kit.frames.text.number_format import Noun
 
 _WORDS: Final = Words("summaries")
 COUNTS: Final = ("n", "units", "without", "n_excluded")

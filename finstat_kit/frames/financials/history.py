@@ -22,7 +22,7 @@ from finstat_kit.frames.reports.filed import (
     table_name,
 )
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.frames.text.number_format import day_text
 from finstat_kit.protocol.forms import Form, FormOf, Row
 
 Statement = Literal["income", "balance", "assets", "liabilities"]

@@ -20,9 +20,9 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import EURO, REASON_TEXTS, CellReader, checked
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.frames.text.number_format import day_text
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
 from finstat_kit.protocol.untrusted import escape, shown

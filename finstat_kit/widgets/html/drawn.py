@@ -11,7 +11,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.charts.values.classes import Scale, by_breaks
 from finstat_kit.charts.values.drawn_table import DrawnTable
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.html.texts import words
 

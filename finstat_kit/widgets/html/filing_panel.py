@@ -15,7 +15,7 @@ from finstat_kit.frames.reports import cells
 from finstat_kit.frames.reports.filed import Filed, amount, kind_text
 from finstat_kit.frames.text import slovak
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.frames.text.number_format import day_text
 from finstat_kit.protocol.untrusted import escape, printable
 from finstat_kit.widgets.controls.base import heading, scrolling, table
 

@@ -9,7 +9,7 @@ from typing import Final
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values.drawn_table import DrawnTable
-from finstat_kit.frames.text import numbers as number_format
+from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.protocol.wire import BY_FIELD
 from finstat_kit.widgets.controls.base import heading, scrolling, table

@@ -7,7 +7,7 @@ from datetime import date
 
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.text.catalogue import Words
-from finstat_kit.frames.text.numbers import day_text
+from finstat_kit.frames.text.number_format import day_text
 
 
 def words(lang: Lang, group: str = "") -> Mapping[str, str]:
