@@ -485,14 +485,14 @@ MUTATIONS = [
     Mutation(
         "a block of using holds whoever enters another",
         "current.py:register",
-        "(_open_around() or _entries)[-1]",
+        "(_open_blocks() or _entries)[-1]",
         "_entries[-1]",
         "test_a_block_holds_while_another_thread_enters_its_own "
         "test_a_block_holds_for_its_asyncio_tasks",
     ),
     Mutation(
         "a block that has ended holds for nothing",
-        "current.py:_open_around",
+        "current.py:_open_blocks",
         " if entry in _entries",
         "",
         "test_a_task_that_outlives_its_block_uses_what_is_current",
