@@ -203,6 +203,8 @@ class Sync:
                 f"{self.folder.path} is an extract, which no sync brings in step",
                 cure="sync the mirror it was taken from, and extract again",
             )
+        if about is not None and session.remote and register.base_url != about.register:
+            raise self._another(about.name, register.base_url)  # also where none can be reached
         try:
             session.exchange.get(_SMALL)
         except KeyboardInterrupt as interrupt:
