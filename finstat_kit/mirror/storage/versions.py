@@ -135,21 +135,17 @@ def standing(keys: pl.DataFrame, base: int) -> pl.DataFrame:
         (Boolean: False once it is missing), ``lacking`` (Boolean: whether its record has to be
         fetched) and ``unreadable`` (Boolean: whether its newest answer is no record).
     """
-    starts = _starts(keys)
-    versions, kinds_held = keys["version"].to_numpy(), keys["kind"].to_physical().to_numpy()
+    starts, versions = _starts(keys), keys["version"].to_numpy()
 
-    def has(*kinds: str) -> NDArray[np.bool_]:
-        return np.isin(kinds_held, [_KINDS.index(kind) for kind in kinds])
+    def newest_of(*kinds: str) -> Ints:
+        return np.maximum.reduceat(np.where(_is_of(keys, *kinds), versions, 0), starts)
 
-    def newest_of(rows: NDArray[np.bool_]) -> Ints:
-        return np.maximum.reduceat(np.where(rows, versions, 0), starts)
-
-    lists, records = newest_of(has(LISTED, NAMED)), newest_of(has(RECORD, UNCHANGED))
-    answered = np.maximum(records, newest_of(has(UNREADABLE)))
+    lists, records = newest_of(LISTED, NAMED), newest_of(RECORD, UNCHANGED)
+    answered = np.maximum(records, newest_of(UNREADABLE))
     named = np.where(lists > 0, np.maximum(lists, base + 1), 0)
     readable = (records == answered) & (answered > 0)
     current = (answered >= named) & (answered > 0)
-    listed = ~has(MISSING)[_ends(keys)]
+    listed = ~_is_of(keys, MISSING)[_ends(keys)]
     return pl.DataFrame(
         {
             "id": keys["id"].gather(starts), "named": named, "answered": answered,
@@ -196,17 +192,24 @@ def outdated(keys: pl.DataFrame, *, missing: bool) -> pl.DataFrame:
     Returns:
         `ROW`, ``id`` and ``version`` of rows.
     """
-    counted = keys["kind"].is_in([RECORD, UNCHANGED, *([MISSING] if missing else [])])
-    candidates = keys.filter(counted)
-    newest_rows = candidates[_ends(candidates)]
-    is_unchanged = newest_rows["kind"] == UNCHANGED
+    counted = np.flatnonzero(_is_of(keys, RECORD, UNCHANGED, *([MISSING] if missing else [])))
+    newest_rows = counted[_ends(keys.select(pl.col("id").gather(counted)))]
+    with_content = keys.select(has_content().arg_true()).to_series()
     # The content of an unchanged record stands in another row.
-    same = newest_rows.filter(is_unchanged).select("id", version="same_as")
-    current = pl.concat([newest_rows.filter(~is_unchanged).select("id", "version"), same])
-    with_content = keys.filter(has_content()).select(ROW, "id", "version")
-    if same.is_empty() and with_content.height == current.height:
-        return with_content.clear()
-    return with_content.join(current, on=["id", "version"], how="anti")
+    unchanged = _is_of(keys, UNCHANGED)[newest_rows]
+    if not unchanged.any() and len(with_content) == len(newest_rows):
+        return keys.clear().select(ROW, "id", "version")
+    newest = keys[newest_rows]
+    same = newest.filter(unchanged).select("id", version="same_as")
+    current = pl.concat([newest.filter(~unchanged).select("id", "version"), same])
+    rows = keys[with_content].select(ROW, "id", "version")
+    return rows.join(current, on=["id", "version"], how="anti")
+
+
+def _is_of(keys: pl.DataFrame, *kinds: str) -> NDArray[np.bool_]:
+    """Return whether each row is of one of some kinds."""
+    numbers = keys["kind"].to_physical().to_numpy()
+    return np.isin(numbers, [_KINDS.index(kind) for kind in kinds])
 
 
 def _starts(keys: pl.DataFrame) -> Ints:
