@@ -63,11 +63,12 @@ def counts(units: pl.DataFrame, by: By, lang: fk.arguments.Lang = "sk") -> list[
     return [[row["code"] or "", whole(row["count"], lang)] for row in frame.iter_rows(named=True)]
 
 
-def shown_counts(cell: Locator) -> list[list[str]]:
-    rows: list[list[str]] = cell.locator(".fk-panel tbody tr").evaluate_all(
-        "rows => rows.map(row => [row.cells[1].textContent, row.cells[2].textContent])"
-    )
-    return rows
+def shows_counts(cell: Locator, expected: list[list[str]]) -> None:
+    """Wait until a table has as many rows, and compare these."""
+    rows = cell.locator(".fk-panel tbody tr")
+    expect(rows).to_have_count(len(expected))
+    shown = "rows => rows.map(row => [row.cells[1].textContent, row.cells[2].textContent])"
+    assert rows.evaluate_all(shown) == expected
 
 
 def options(page: Page, control: Locator) -> list[str]:
@@ -96,7 +97,7 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     opened.photograph("1-opened", 0)
     cell.get_by_role("button", name="Tabuľka").press("Enter")
     expect(cell.locator(".fk-tilemap [data-code]")).to_have_count(0)
-    assert shown_counts(cell) == counts(units, "kraj")
+    shows_counts(cell, counts(units, "kraj"))
     assert options(page, region)[-3:] == [
         "Žilinský kraj",
         "Zahraničie (SKZZ)",
@@ -110,7 +111,7 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     lab.until_drawn(cell, "Žilinský kraj: jednotky podľa okresov")
     opened.photograph("2-region", 0)
     here = units.filter(pl.col("kraj") == "SK031")
-    assert shown_counts(cell) == counts(here, "okres")
+    shows_counts(cell, counts(here, "okres"))
     assert options(page, district)[:3] == ["Bytča", "Čadca", "Dolný Kubín"]
     assert len(options(page, district)) == 11
 
@@ -119,7 +120,7 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     page.keyboard.press("Tab")
     lab.until_drawn(cell, "Martin: jednotky podľa obcí")
     here = units.filter(pl.col("okres") == "SK0316")
-    assert shown_counts(cell) == counts(here, "sidlo")
+    shows_counts(cell, counts(here, "sidlo"))
 
     municipality = cell.get_by_role("combobox", name="Obec")
     expect(municipality).to_be_focused()
@@ -134,7 +135,7 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     expect(region).to_have_value("Banskobystrický kraj")
     expect(district).to_have_value("Žiar nad Hronom")
     here = units.filter(pl.col("sidlo") == "SK032D516589")
-    assert shown_counts(cell) == counts(here, "sidlo")
+    shows_counts(cell, counts(here, "sidlo"))
 
     cell.get_by_role("combobox", name="Jazyk").select_option("English")
     lab.until_drawn(cell, "Žiar nad Hronom: units")
@@ -145,13 +146,13 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     opened.photograph("5-english", 0)
     expect(cell.get_by_role("combobox", name="Municipality")).to_have_value("")
     here = units.filter(pl.col("kraj") == "SK010")
-    assert shown_counts(cell) == counts(here, "okres", "en")
+    shows_counts(cell, counts(here, "okres", "en"))
 
     cell.get_by_label("Changed since").fill("2026-06-01")
     expect(cell.locator(".fk-line")).to_contain_text("changed since 1 June 2026")
     expect(cell.locator(".fk-count")).to_contain_text("60 units changed since 1 June 2026")
     here = here.filter(pl.col("datumPoslednejUpravy") >= pl.date(2026, 6, 1))
-    assert shown_counts(cell) == counts(here, "okres", "en")
+    shows_counts(cell, counts(here, "okres", "en"))
     opened.photograph("6-day", 0)
 
     cell.get_by_label("Changed since").fill("2027-01-01")
