@@ -13,7 +13,9 @@ Total = Callable[[threading.Event], int | None]
 
 
 @contextmanager
-def bar(what: str, total: int | Total, *, remote: bool, progress: bool | None) -> Iterator[Advance]:
+def bar(
+    what: str, total: int | Total, *, watched: bool, progress: bool | None
+) -> Iterator[Advance]:
     """Show a bar with rate and time left as long as the block lasts.
 
     Args:
@@ -21,16 +23,16 @@ def bar(what: str, total: int | Total, *, remote: bool, progress: bool | None) -
         total: The expected number, or a function that fetches it. The function is called only for
             a bar, in parallel with the work, with an event that is set when the block ends.
             Without a number the bar has no end.
-        remote: Whether the work sends requests to a real host.
-        progress: True or False forces the choice; None shows a bar for a real host in a notebook
-            or on a terminal.
+        watched: Whether the work may take long enough for a bar, as requests to a real host do.
+        progress: True or False forces the choice; None shows a bar for such work in a notebook or
+            on a terminal.
 
     Yields:
         A function to call with the number of things done.
     """
     notebook = _in_notebook()
     if progress is None:
-        progress = remote and (notebook or sys.stderr.isatty())
+        progress = watched and (notebook or sys.stderr.isatty())
     if not progress:
         yield lambda n: None
         return

@@ -457,8 +457,8 @@ class Contents:
         for name in names:
             self._look(name)
         total = sum(len(self._wanted(name)) for name in names)
-        remote = self._register._session.remote
-        with bar("records", total, remote=remote, progress=self._progress) as advance:
+        watched = self._register._session.watched
+        with bar("records", total, watched=watched, progress=self._progress) as advance:
             for name in names:
                 again = np.array(sorted(self._failed[name], reverse=True), dtype=np.int64)
                 self._fill(name, again, advance, moves=False)

@@ -333,7 +333,7 @@ class Sync:
             counts["unreadable"] = len(unread)
 
         with bar(
-            "records", total, remote=self.register._session.remote, progress=self.progress
+            "records", total, watched=self.register._session.watched, progress=self.progress
         ) as advance:
 
             def fetch(ids: pl.Series, *, moves: bool) -> None:

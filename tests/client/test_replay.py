@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import socket
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,23 @@ def test_what_is_recorded_is_replayed(
     with fk.using(pickle.loads(pickle.dumps(replayed))) as again:
         assert again.units.count(changed_since=again.today - timedelta(days=7)) == expected[5]
     fk.use(None)
+
+
+def test_a_replay_shows_no_bar(
+    behind: Behind,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Not of figures either, on a terminal."""
+    ids = unchanged_ids(behind.sample, 2)
+    behind.register(cache=file).financials(ids, 2020, progress=False)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+
+    with fk.using(f"cache:{file}") as replayed:
+        replayed.financials(ids, 2020)
+
+    assert capsys.readouterr().err == ""
 
 
 def test_what_is_not_recorded_is_an_error_with_the_line_that_records_it(

@@ -155,7 +155,7 @@ class Source:
     ) -> pl.DataFrame:
         """Return the records of ids, none repeated, in their order; see `Collection.get`."""
         session = self._session
-        with bar("records", ids.len(), remote=session.watched, progress=progress) as advance:
+        with bar("records", ids.len(), watched=session.watched, progress=progress) as advance:
             return fetch_records(
                 KINDS[name], ids.to_list(), session, advance, keep=keep, max_requests=max_requests
             )
@@ -327,7 +327,7 @@ def stream_records(
         repeated: dict[int, Record | RegisterError] = {}
         with (
             closing(fetched),
-            bar("records", unique.len(), remote=session.watched, progress=progress) as advance,
+            bar("records", unique.len(), watched=session.watched, progress=progress) as advance,
         ):
             for id_ in ids:
                 if id_ in repeated:

@@ -180,7 +180,7 @@ def ids(
     with (
         attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
         contextlib.closing(sizes),
-        bar("ids", total, remote=session.watched, progress=progress) as advance,
+        bar("ids", total, watched=session.watched, progress=progress) as advance,
     ):
         for size in sizes:
             advance(size)

@@ -72,7 +72,7 @@ def download(
 
     with (
         attaching(lambda: _frame(results), text),
-        bar("files", len(files), remote=session.watched, progress=progress) as advance,
+        bar("files", len(files), watched=session.watched, progress=progress) as advance,
     ):
         for _, result in in_order(files, fetch, session.connections):
             results.append(result)

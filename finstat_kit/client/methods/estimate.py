@@ -159,7 +159,7 @@ def _fetched(
         with (
             attaching(so_far, text, going_on=session.going_on()),
             closing(fetched),
-            bar("records", ids.len(), remote=session.watched, progress=progress) as advance,
+            bar("records", ids.len(), watched=session.watched, progress=progress) as advance,
         ):
             for _, record in fetched:
                 rows.append(_drawn(record, by))

@@ -323,7 +323,7 @@ def _by_chunks(
 
     with (
         attaching(finished, text, going_on=session.going_on()),
-        bar("requests", expected, remote=session.remote, progress=progress) as advance,
+        bar("requests", expected, watched=session.watched, progress=progress) as advance,
     ):
         many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(many):

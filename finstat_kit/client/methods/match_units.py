@@ -123,7 +123,7 @@ def units_with_numbers(
 
     with (
         attaching(lambda: None, text, going_on=session.going_on()),
-        bar("numbers", len(numbers), remote=session.watched, progress=progress) as advance,
+        bar("numbers", len(numbers), watched=session.watched, progress=progress) as advance,
     ):
         for (kind, digits), ids in in_order(numbers, fetch, session.connections):
             rows += [(kind, digits, id_) for id_ in ids]

@@ -362,7 +362,7 @@ def test_a_bar_is_for_people(
 
     def shown(*, remote: bool, terminal: bool, progress_: bool | None = None) -> bool:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
-        with progress.bar("ids", 5, remote=remote, progress=progress_) as advance:
+        with progress.bar("ids", 5, watched=remote, progress=progress_) as advance:
             advance(5)
         return "5/5" in capsys.readouterr().err
 
