@@ -15,7 +15,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Frame, Lang
 from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_found
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
-from finstat_kit.client.methods.reference import live_first, shipped_first
+from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, NotFound, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
@@ -410,7 +410,7 @@ class LocalRegister(Register):
 
     def _figures(self, state: State) -> Figures:
         return Figures(
-            state, shipped_first(self._session), live_first(self._session),
+            state, shipped_first(self._session), register_first(self._session),
             partial(self._kept, state),
         )  # fmt: skip
 

@@ -55,8 +55,8 @@ class Fetch:
 
 
 @dataclass(frozen=True, slots=True)
-class Recount:
-    """A count to fetch: how many ids lie beyond the expected end."""
+class Count:
+    """A count to fetch: of the ids behind the cursor of a query."""
 
     query: Query
 
@@ -106,9 +106,9 @@ class SplitWalk:
         for part in range(parts - 1, 0, -1):
             self._cut(segment, segment.frontier + width * part // parts)
 
-    def tasks(self, free: int) -> list[Fetch | Recount]:
+    def tasks(self, free: int) -> list[Fetch | Count]:
         """Return up to *free* requests to send now."""
-        tasks: list[Fetch | Recount] = []
+        tasks: list[Fetch | Count] = []
         if self._end_is_doubtful and all(segment.done for segment in self._segments):
             self._segments[-1].done = self._ended_at_a_cut = False
         for segment in self._segments:
@@ -125,7 +125,7 @@ class SplitWalk:
                 self._recounting = True
                 self._spent += 1
                 last = self._segments[-1]
-                tasks.append(Recount(replace(self.query, after_id=last.frontier)))
+                tasks.append(Count(replace(self.query, after_id=last.frontier)))
             else:
                 break
         return tasks
@@ -192,7 +192,7 @@ class SplitWalk:
             return False
         return self._total != sum(len(ids) for segment in self._segments for ids in segment.ids)
 
-    def recounted(self, recount: Recount, remaining: int | None) -> None:
+    def recounted(self, recount: Count, remaining: int | None) -> None:
         """Add a count of ids beyond the last segment's frontier; None if it failed."""
         self._recounting = False
         if remaining is None:

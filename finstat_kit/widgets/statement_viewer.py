@@ -11,7 +11,7 @@ import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.collection import matching_units, numbers_meant
-from finstat_kit.client.methods.financials import by_year
+from finstat_kit.client.methods.financials import figures_and_reports
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
@@ -354,7 +354,9 @@ class StatementViewer(base.Picker):
             self._draw()
 
     def _fetch_years(self, filing: _ReadFiling, _: Callable[[], bool]) -> _Years:
-        figures, listed = by_year(self._register._session, filing.record, filing.filings, None)
+        figures, listed = figures_and_reports(
+            self._register._session, filing.record, filing.filings, None
+        )
         return _Years(filing.record, figures, listed)
 
     def _years_arrived(self) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 
 from finstat_kit.errors import PagingError
 from finstat_kit.protocol.requests import Page, Query, check
-from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
 from finstat_kit.protocol.wire import BEGINNING
 from tests.conftest import Told
 from tests.support.examples import examples
@@ -47,7 +47,7 @@ class Model:
         self._deliver(first, self.page(first.query))
         if not self.walk.done and count is not None:
             self.walk.expect(count, self._connections)
-        waiting: list[tuple[Fetch | Recount, Page | int | None]] = []
+        waiting: list[tuple[Fetch | Count, Page | int | None]] = []
         while not self.walk.done:
             for task in self.walk.tasks(self._connections - len(waiting)):
                 if isinstance(task, Fetch):

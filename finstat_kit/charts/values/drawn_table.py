@@ -351,7 +351,7 @@ def of_places(
         raise invalid("statistic", statistic, ": these values have none", cure=cure)
     if kind == "comparison" and value in (None, "difference"):
         compared = checked(frame, by, COMPARISON, "fk.compare")
-        rows = _of_codes(given, "difference")
+        rows = _rows_of_codes(given, "difference")
         measure = given.words["difference"] if unit is None else unit
         return _of_differences(given, compared, rows, measure)
     value, without = value or "count", ("–", "missing")
@@ -361,7 +361,7 @@ def of_places(
             ("0", "none"),
         )
     else:
-        rows = _of_codes(given, value)
+        rows = _rows_of_codes(given, value)
     if value == "count" and unit is None:
         return _of_counts(given, rows, in_short=True)._replace(without=without)
     called, own = figures.called(value, lang), value.replace("_", " ")
@@ -637,7 +637,7 @@ def _of_summary(
         source: The register that has the labels of codes; None for none.
         named: Codes that have names elsewhere.
     """
-    rows = _of_groups(summary, statistic, lang, source, named)
+    rows = _rows_of_groups(summary, statistic, lang, source, named)
     return DrawnTable(
         rows,
         lang,
@@ -654,8 +654,11 @@ def _of_summary(
     )
 
 
-def _of_codes(given: _Given, value: str) -> pl.DataFrame:
-    """Return a column of a frame with codes of places; only a kind of counts means anything."""
+def _rows_of_codes(given: _Given, value: str) -> pl.DataFrame:
+    """Return ``code``, ``value``, ``label`` and ``kind`` of a frame with codes of places.
+
+    A ``kind`` that is not one of counts is replaced by ours.
+    """
     frame, by = given.frame, given.by
     check_made_by(frame, by)
     schema = labels.schema_of(frame)
@@ -690,7 +693,7 @@ def _of_codes(given: _Given, value: str) -> pl.DataFrame:
     return given.labelled(rows)
 
 
-def _of_groups(
+def _rows_of_groups(
     summary: Summary,
     statistic: str,
     lang: Lang,

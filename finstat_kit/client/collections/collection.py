@@ -280,8 +280,8 @@ class Units(Collection):
             323
         """
         queries = [
-            walk.query_of(self._session, self._name, changed_since, after_id, None, of_form)
-            for of_form in walk.filters_of(ico, dic, legal_form_code)
+            walk.query_of(self._session, self._name, changed_since, after_id, None, filters)
+            for filters in walk.filters_of(ico, dic, legal_form_code)
         ]
         number = sum(walk.count(self._session, query) for query in queries)
         walk.warn_of_none(self._session, changed_since, queries[0], number)
@@ -334,10 +334,9 @@ class Units(Collection):
             ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
             [455863, 634274, 793996]
         """
-        filters = walk.filters_of(ico, dic, legal_form_code)
         queries = [
-            walk.query_of(self._session, self._name, changed_since, after_id, page_size, of_form)
-            for of_form in filters
+            walk.query_of(self._session, self._name, changed_since, after_id, page_size, filters)
+            for filters in walk.filters_of(ico, dic, legal_form_code)
         ]
         frame = walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
         walk.warn_of_none(self._session, changed_since, queries[0], frame.height, limit)

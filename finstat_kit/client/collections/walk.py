@@ -20,7 +20,7 @@ from finstat_kit.errors import Either, RegisterError, UsageError, attaching, inv
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.requests import Page, Query, next_query
-from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
 from finstat_kit.transport.base import Stop, Stopped
 from finstat_kit.transport.threads import Workers
 
@@ -143,7 +143,7 @@ def ids(
     limit: int | None = None,
     connections: int | None = None,
     progress: bool | None = None,
-    over: threading.Event | None = None,
+    stop: threading.Event | None = None,
 ) -> pl.DataFrame:
     """Return all ids of a query; see `Collection.ids`.
 
@@ -154,7 +154,7 @@ def ids(
         limit: As in `Collection.ids`.
         connections: As in `Collection.ids`.
         progress: As in `Collection.ids`.
-        over: Ends the work when it is set.
+        stop: Ends the work when it is set.
     """
     if connections is None:
         connections = session.connections
@@ -165,12 +165,12 @@ def ids(
     if connections > 1 and limit is None and not replayable:
         walk = SplitWalk(query)
         covered = walk.covered
-        sizes = over_connections(session, walk, connections, over)
+        sizes = over_connections(session, walk, connections, stop)
     else:
-        sizes, covered = _over_one_connection(pages(session, name, query, limit, over))
+        sizes, covered = _over_one_connection(pages(session, name, query, limit, stop))
 
-    def total(stop: threading.Event) -> int | None:
-        number = count_or_none(session, query, Stop(stop, over))
+    def total(bar_closed: threading.Event) -> int | None:
+        number = count_or_none(session, query, Stop(bar_closed, stop))
         return number if limit is None or number is None else min(limit, number)
 
     def text() -> Either:
@@ -292,7 +292,7 @@ def _over_one_connection(
 
 
 def over_connections(
-    session: Session, walk: SplitWalk, connections: int, over: threading.Event | None = None
+    session: Session, walk: SplitWalk, connections: int, stop: threading.Event | None = None
 ) -> Generator[int, None, None]:
     """Walk a list over several connections; yield the number of ids of each page.
 
@@ -301,36 +301,36 @@ def over_connections(
         walk: The walk, fresh.
         connections: Requests at the same time; halved each time the register requires fewer
             requests or is too slow.
-        over: Ends the walk when it is set.
+        stop: Ends the walk when it is set.
     """
-    exchange, stop = session.exchange, Stop(over)
+    exchange, ending = session.exchange, Stop(stop)
     # One thread more than connections: a count that hangs blocks no page.
-    workers: Workers[Fetch | Recount, Page | int | None] = Workers(connections + 1)
+    workers: Workers[Fetch | Count, Page | int | None] = Workers(connections + 1)
     pages = 0  # in flight
     pressure = exchange.pressure
-    whole_count: Recount | None = None
+    first_count: Count | None = None
     total: int | None = None
     try:
         while not walk.done:
             tasks = walk.tasks(connections - pages)
-            if whole_count is None and _pays(session):
+            if first_count is None and _pays(session):
                 # Counted in parallel with the pages, which do not wait for it.
-                tasks.append(whole_count := Recount(walk.query))
+                tasks.append(first_count := Count(walk.query))
             for task in tasks:
                 if isinstance(task, Fetch):
                     pages += 1
-                    workers.submit(task, partial(exchange.get, requests.page(task.query), stop))
+                    workers.submit(task, partial(exchange.get, requests.page(task.query), ending))
                 else:
-                    workers.submit(task, partial(count_or_none, session, task.query, stop))
+                    workers.submit(task, partial(count_or_none, session, task.query, ending))
             if (finished := workers.finished()) is not None:
                 task, reply = finished[0], finished[1].result()
                 if isinstance(reply, Page):
                     assert isinstance(task, Fetch)
                     pages -= 1
                     yield walk.deliver(task, reply)
-                elif task is whole_count:
+                elif task is first_count:
                     total = reply
-                elif isinstance(task, Recount):
+                elif isinstance(task, Count):
                     walk.recounted(task, reply)
             if total is not None and walk.begun:
                 walk.expect(total, connections)
@@ -338,7 +338,7 @@ def over_connections(
             if exchange.pressure > pressure:
                 connections, pressure = max(connections // 2, 1), exchange.pressure
     finally:
-        stop.set()
+        ending.set()
         workers.end()
 
 

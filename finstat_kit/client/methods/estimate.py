@@ -120,7 +120,7 @@ def _listed(
                 if number is not None:
                     pages = -(-number // query.page_size)
                     size.of(number, before=pages / (size.rate or math.inf))
-            ids = walk.ids(session, "units", query, progress=progress, over=size.over)["id"]
+            ids = walk.ids(session, "units", query, progress=progress, stop=size.over)["id"]
             # Before the records, so that any number of records gives an estimate.
             session.source.codelist(wire.BY_FIELD[by].name, stop=size.over)
     except Stopped:

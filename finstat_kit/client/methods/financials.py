@@ -16,7 +16,7 @@ from finstat_kit.client.collections.fetching import (
     records_or_ids,
     refuse_long_work,
 )
-from finstat_kit.client.methods.reference import live_first, shipped_first
+from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.session import LIVE_RATE, Session
 from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
@@ -151,7 +151,7 @@ def items(
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.cells returns")
-    return item_rules.items_of(frame, live_first(session), activity)
+    return item_rules.items_of(frame, register_first(session), activity)
 
 
 def financials(
@@ -189,11 +189,13 @@ def financials(
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(session, filed, advance)
         taken = choice.taken()
-        figures = choice.readings
+        readings = choice.readings
         if activity != "total":  # which filing is taken does not depend on it
-            reader = FigureReader(shipped_first(session), live_first(session), activity)
-            figures = reader.of_tables(choice.reports)
-        return assemble.assembled(taken, chunk, choice.listed, figures, from_previous=from_previous)
+            reader = FigureReader(shipped_first(session), register_first(session), activity)
+            readings = reader.of_tables(choice.reports)
+        return assemble.assembled(
+            taken, chunk, choice.listed, readings, from_previous=from_previous
+        )
 
     return _by_chunks(
         session, records, years, finish,
@@ -227,7 +229,7 @@ def statement_history(
         wanted_years = readable["year"].unique().sort().tail(newest).to_list() or None
     if wanted_years is not None:
         filed = filed.filter(pl.col("year").is_in(wanted_years))
-    figures, listed = by_year(session, record, filed, wanted_years)
+    figures, listed = figures_and_reports(session, record, filed, wanted_years)
     return history(
         record.row(0, named=True), figures, listed, shipped_first(session), table,
         source=source, blanks=blanks, lang=lang,
@@ -306,33 +308,33 @@ def _by_chunks(
         progress: Whether a bar is shown.
         shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
-    finished_chunks: list[pl.DataFrame] = []
+    chunks: list[pl.DataFrame] = []
     first_year = None if years is None else years[0]
 
-    def finished() -> pl.DataFrame:
-        if finished_chunks:
-            return shape(pl.concat(finished_chunks))
+    def rows_so_far() -> pl.DataFrame:
+        if chunks:
+            return shape(pl.concat(chunks))
         none, statements = units.clear(), KINDS["statements"].frame([])
         filed = filing_rules.by_rule(none, statements, years, consolidated=consolidated)
         return shape(finish(none, filed, lambda n: None))
 
     def text() -> Either:
-        number = sum(chunk["unit_id"].n_unique() for chunk in finished_chunks)
-        finished = f"interrupted after {number:,} of {units.height:,} units"
-        return Either(f"{finished}, whose rows are in .partial", finished)
+        number = sum(chunk["unit_id"].n_unique() for chunk in chunks)
+        message = f"interrupted after {number:,} of {units.height:,} units"
+        return Either(f"{message}, whose rows are in .partial", message)
 
     with (
-        attaching(finished, text, going_on=session.going_on()),
+        attaching(rows_so_far, text, going_on=session.going_on()),
         bar("requests", expected, watched=session.watched, progress=progress) as advance,
     ):
-        many = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
-        for chunk in units.iter_slices(many):
+        size = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
+        for chunk in units.iter_slices(size):
             statements = _statements_of(session, chunk, first_year, advance)
             filed = filing_rules.by_rule(
                 chunk, statements, years, consolidated=consolidated, filed_until=until
             )
-            finished_chunks.append(finish(chunk, filed, advance))
-    return finished()
+            chunks.append(finish(chunk, filed, advance))
+    return rows_so_far()
 
 
 def _statements_of(
@@ -412,7 +414,7 @@ def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -
         filed: Result of `filings.by_rule`.
         advance: Counts the requests.
     """
-    reader = FigureReader(shipped_first(session), live_first(session), "total")
+    reader = FigureReader(shipped_first(session), register_first(session), "total")
     choice = Choice(filed, KINDS["reports"].frame([]), reader.of_tables)
     while (ids := choice.wanted()).len():
         choice.add(records_or_ids("reports", ids, session))
@@ -420,7 +422,7 @@ def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -
     return choice
 
 
-def by_year(
+def figures_and_reports(
     session: Session, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the figures of a unit, as of `financials`, and the reports that they are read from.

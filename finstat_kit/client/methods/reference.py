@@ -65,7 +65,7 @@ def shipped_first(session: Session) -> FormOf:
     return form_of
 
 
-def live_first(session: Session) -> FormOf:
+def register_first(session: Session) -> FormOf:
     """Return a function that looks a form up in the register, else in the package.
 
     With the captions of these forms those of the items are compared.

@@ -103,19 +103,19 @@ class Choice:
             candidates = candidates.filter((pl.col("age") + pl.col("supersedes")) > 0)
         if candidates.is_empty():
             return untried["report_id"].clear()
-        many = 2 ** max(self._added - _ONE_BY_ONE, 0)
-        settled = (
+        at_once = 2 ** max(self._added - _ONE_BY_ONE, 0)
+        is_decided = (
             (pl.col("with_numbers").fill_null(0) == _BOTH).cum_max().shift(1, fill_value=False)
         )
         tried = (
             candidates.join(self._with_numbers, on="statement_id", how="left")
             .sort(*_EACH, "age")
-            .filter(~settled.over(_EACH))
+            .filter(~is_decided.over(_EACH))
             .join(untried, on="statement_id", how="semi", maintain_order="left")
-            .filter(pl.int_range(pl.len()).over(_EACH) < many)
+            .filter(pl.int_range(pl.len()).over(_EACH) < at_once)
         )
-        wanted = tried.join(untried, on="statement_id", maintain_order="left_right")
-        return wanted["report_id"].unique(maintain_order=True)
+        reports = tried.join(untried, on="statement_id", maintain_order="left_right")
+        return reports["report_id"].unique(maintain_order=True)
 
     def taken(self) -> pl.DataFrame:
         """Return the filing of each unit and year, or the reason why there is none.

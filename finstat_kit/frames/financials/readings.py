@@ -111,6 +111,7 @@ class FigureReader:
         self._activity = activity
         self._used = _SHOWN | set(items.names()) if columns is None else frozenset(columns)
         self._periods = ("current", "previous") if previous else ("current",)
+        # Whether all items are needed, and whether it is needed if there is any of them.
         self._every = previous or "sums_failing" in self._used
         self._shows_any = not self._used.isdisjoint(_SHOWN)
 
@@ -168,7 +169,7 @@ class FigureReader:
     def _of_form(
         self, reports: pl.DataFrame, cells: CellsOf, template: int
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
-        """Return the checks of reports on one form, and their figures period by period.
+        """Return what `_read_form` does, out of fewer cells where that is enough.
 
         One number shows that there is any. All items are read only of reports without it, and of
         those with a cell that is no number.
@@ -357,7 +358,7 @@ def of_items() -> pl.Expr:
 
 
 def of_none() -> Readings:
-    """Return what no report says."""
+    """Return readings without a report."""
     schemas = (_FIGURES, _CHECKS, _REASONS, _CONTENTS)
     return Readings(*(pl.DataFrame(schema=schema) for schema in schemas))
 

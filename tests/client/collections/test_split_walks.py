@@ -15,7 +15,7 @@ from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.errors import BadRequest, PagingError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Query
-from finstat_kit.protocol.split_walk import Fetch, Recount, SplitWalk
+from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -227,7 +227,7 @@ class Noted(SplitWalk):
         self.allowed: list[int] = []
         self.under_way: list[int] = []
 
-    def tasks(self, free: int) -> list[Fetch | Recount]:
+    def tasks(self, free: int) -> list[Fetch | Count]:
         self.allowed.append(free + self._busy)
         tasks = super().tasks(free)
         self.under_way.append(self._busy)
