@@ -194,7 +194,7 @@ def outcomes(
     ids: Sequence[int],
     session: Session,
     stop: threading.Event | None = None,
-    kept: frozenset[int] | None = None,
+    cached_ids: frozenset[int] | None = None,
     max_requests: int | None = None,
     *,
     keep: bool = False,
@@ -206,8 +206,8 @@ def outcomes(
         ids: None repeated.
         session: The register's session.
         stop: Ends the work when it is set.
-        kept: Ids whose records are taken from the file; None determines them.
-        max_requests: Maximum number of requests for the others, if *kept* is determined here.
+        cached_ids: Ids whose records are taken from the file; None determines them.
+        max_requests: Maximum number of requests for the others, if *cached_ids* is determined here.
         keep: Whether a record that the register fails to send, or a proxy before it, is taken for
             a fault of that record as long as the register is not down; see `settled`.
 
@@ -216,9 +216,9 @@ def outcomes(
         RegisterError: Any fault that does not concern a single record, after all records before it.
         Stopped: *stop* was set.
     """
-    usable = kept
-    if usable is None:
-        usable = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
+    known = cached_ids
+    if known is None:
+        known = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
 
     def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         if stop.is_set():
@@ -226,7 +226,7 @@ def outcomes(
         request: Request[Record] = requests.record(kind, id_)
         exchange = session.exchange
         try:
-            return exchange.kept(request, stop) if id_ in usable else exchange.get(request, stop)
+            return exchange.kept(request, stop) if id_ in known else exchange.get(request, stop)
         except faults as error:
             return error
 
@@ -244,7 +244,7 @@ def fetch_records(
     *,
     keep: bool,
     stop: threading.Event | None = None,
-    kept: frozenset[int] | None = None,
+    cached_ids: frozenset[int] | None = None,
     max_requests: int | None = None,
 ) -> pl.DataFrame:
     """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
@@ -261,7 +261,7 @@ def fetch_records(
         done = f"interrupted after {number:,} of {len(ids):,} records"
         return Either(f"{done}, which are in .partial", done)
 
-    fetched = outcomes(kind, ids, session, stop, kept, max_requests, keep=keep)
+    fetched = outcomes(kind, ids, session, stop, cached_ids, max_requests, keep=keep)
     with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
         for id_, record in fetched:
             advance(1)
@@ -446,9 +446,9 @@ def ids_unchanged_in_cache(
     """
     if session.exchange.cache is None:  # then the caller has checked the number
         return frozenset()
-    kept = _unchanged(session, session.exchange.cache, kind, ids, stop)
-    refuse_long_work(len(ids) - len(kept), session, max_requests)
-    return kept
+    cached_ids = _unchanged(session, session.exchange.cache, kind, ids, stop)
+    refuse_long_work(len(ids) - len(cached_ids), session, max_requests)
+    return cached_ids
 
 
 def _unchanged(

@@ -87,13 +87,19 @@ def _fetched_records(
     size = _FIRST_BATCH
     for page in pages:
         ids = page["id"].to_list()
-        kept = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
+        cached_ids = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
         left = iter(ids)
         while batch := list(islice(left, size)):
             size = min(2 * size, _LARGEST_BATCH)
             try:
                 yield fetch_records(
-                    kind, batch, session, lambda n: None, keep=False, stop=stop, kept=kept
+                    kind,
+                    batch,
+                    session,
+                    lambda n: None,
+                    keep=False,
+                    stop=stop,
+                    cached_ids=cached_ids,
                 )
             except NotFound as error:
                 shown = ", ".join(map(str, error.ids[:5])) + (" …" if len(error.ids) > 5 else "")
