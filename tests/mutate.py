@@ -757,7 +757,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a negative value leaves no share of the largest",
-        "summary.py:_of_value",
+        "summary.py:_statistics",
         "(ordered.list.first() >= 0) & ",
         "",
         "test_a_negative_value_leaves_no_share_of_the_largest",

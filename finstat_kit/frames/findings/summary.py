@@ -208,58 +208,62 @@ def _of_value(
     limits: tuple[float, float] | None,
     left_out: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return the statistics of one value."""
-    over, under = _parts(table, name)
-    why = values.reason(name, table.columns, table.schema)
+    """Return the statistics of one value, why some have none, and on which forms it was filed."""
+    rows = values.with_limits(_rows_of(table, name, keys), limits)
+    has = pl.col("value").is_not_null()
+    without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
+    forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
+    statistics = _statistics(rows, keys, is_ratio=name in ratios.NUMBERS)
+    for part in (without, forms, left_out):
+        statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
+    counts = ["units", "n", "without", *(["n_excluded"] if name in ratios.NUMBERS else [])]
+    return statistics.with_columns(
+        pl.col(counts).fill_null(0),
+        pl.col("reasons").fill_null(pl.lit([], _REASONS)),
+        pl.col("forms").fill_null(pl.lit([], _FORMS)),
+        value=pl.lit(name),
+    )
+
+
+def _rows_of(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
+    """Return a value of each row, the parts of it if it is a ratio, and why there is none."""
+    parts = dict(zip((_OVER, _UNDER), _parts(table, name), strict=True))
+    template = pl.col("template") if "template" in table.columns else pl.lit(None, pl.Int32)
     rows = table.select(
         *keys,
         pl.col(name).alias("value"),
-        over.alias(_OVER),
-        under.alias(_UNDER),
-        why.alias("why"),
-        template=pl.col("template") if "template" in table.columns else pl.lit(None, pl.Int32),
+        **parts,
+        why=values.reason(name, table.columns, table.schema),
+        template=template,
     )
     # Of the rows without the ratio neither part counts.
     parts_count = pl.when(pl.col("value").is_not_null())
-    rows = rows.with_columns(parts_count.then(part).alias(part) for part in (_OVER, _UNDER))
-    rows = values.with_limits(rows, limits)
-    value, has = pl.col("value"), pl.col("value").is_not_null()
-    total = value.sum()
-    excluded = (~has & (pl.col("why") == values.DIVISOR)).sum()
-    excluded = excluded if name in ratios.NUMBERS else pl.lit(None)
-    weighted = pl.col(_OVER).sum() / pl.col(_UNDER).sum()
+    return rows.with_columns(parts_count.then(part).alias(part) for part in parts)
+
+
+def _statistics(rows: pl.DataFrame, keys: list[str], *, is_ratio: bool) -> pl.DataFrame:
+    """Return the statistics of each group."""
+    value, under = pl.col("value"), pl.col(_UNDER)
+    excluded = (value.is_null() & (pl.col("why") == values.DIVISOR)).sum()
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
         n=value.count().cast(pl.Int64),
         without=value.null_count().cast(pl.Int64),
-        sum=pl.when(value.count() > 0).then(total),
+        sum=pl.when(value.count() > 0).then(value.sum()),
         mean=pl.col("limited").mean(),
         **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile
-        weighted=pl.when(pl.col(_UNDER).count() > 0).then(weighted),
-        n_excluded=excluded.cast(pl.Int64),
+        weighted=pl.when(under.count() > 0).then(pl.col(_OVER).sum() / under.sum()),
+        n_excluded=(excluded if is_ratio else pl.lit(None)).cast(pl.Int64),
         limit_low=pl.col("limit_low").first(),
         limit_high=pl.col("limit_high").first(),
     )
     ordered = pl.col(_ORDERED)
     largest = ordered.list.tail(_TOP).list.sum()
     has_share = (ordered.list.first() >= 0) & (pl.col("sum") > 0)
-    statistics = statistics.with_columns(
+    return statistics.with_columns(
         share_top5=pl.when(has_share).then(largest / pl.col("sum")),
         **{name: _quantile(ordered, share) for name, share in _QUANTILES.items()},
     ).drop(_ORDERED)
-    without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
-    forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
-    parts = (without, forms, left_out)
-    for part in parts:
-        statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
-    return statistics.with_columns(
-        pl.col("units", "n", "without", "n_excluded").fill_null(0)
-        if name in ratios.NUMBERS
-        else pl.col("units", "n", "without").fill_null(0),
-        pl.col("reasons").fill_null(pl.lit([], _REASONS)),
-        pl.col("forms").fill_null(pl.lit([], _FORMS)),
-        value=pl.lit(name),
-    )
 
 
 def _quantile(ordered: pl.Expr, share: float) -> pl.Expr:

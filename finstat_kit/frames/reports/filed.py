@@ -339,18 +339,51 @@ def _wrapped(text: str, width: int | None, indent: int = 0) -> str:
     return line if width is None else textwrap.fill(line, width, subsequent_indent=indents)
 
 
-def _text_of_part(part: Part, width: int | None) -> str:
+class _Columns(NamedTuple):
+    """Where a table of text has its columns.
+
+    Attributes:
+        numbers: Width of the numbers of rows.
+        marks: Width of their marks.
+        captions: Width of captions.
+        values: Width of each column of values.
+        margin: Width of all before the values.
+        line: The line of a caption beside which its values stand: the first, or the last.
+    """
+
+    numbers: int
+    marks: int
+    captions: int
+    values: list[int]
+    margin: int
+    line: int
+
+    @property
+    def all_values(self) -> int:
+        """The width of all columns of values."""
+        return sum(self.values) + len(_GAP) * len(self.values)
+
+
+def _columns_of(part: Part, width: int | None) -> _Columns:
+    """Return the columns of a table; of a narrow one values stand below the captions."""
     numbers = max((len(line.number) for line in part.lines), default=0)
     marks = max((len(line.mark) for line in part.lines), default=0)
-    widths = _widths(part)
     before = numbers + len(_GAP) + marks + len(_GAP)
-    columns = sum(widths) + len(_GAP) * len(widths)
     least, most = _CAPTIONS
-    captions, margin, at = most, before + most, 0  # at: the line of a caption that has the numbers
-    if width is not None and width < before + columns + most:
-        captions, margin = width - before - columns, width - columns
-    if width is not None and captions < least:
-        captions, margin, at = max(width - before, least), max(margin, 0), -1
+    columns = _Columns(numbers, marks, most, _widths(part), before + most, 0)
+    if width is None:
+        return columns
+    left = width - columns.all_values
+    if left < before + least:
+        captions = max(width - before, least)
+        return columns._replace(captions=captions, margin=max(left, 0), line=-1)
+    captions = min(left - before, most)
+    return columns._replace(captions=captions, margin=before + captions)
+
+
+def _text_of_part(part: Part, width: int | None) -> str:
+    columns = _columns_of(part, width)
+    widths, margin = columns.values, columns.margin
     rows = [_wrapped(part.name + (" [sk]" if part.marked else ""), width)]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
@@ -359,19 +392,24 @@ def _text_of_part(part: Part, width: int | None) -> str:
     )
     rows += [" " * margin + above] if any(periods) else []
     rows += [(" " * margin + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
-    rows.append("─" * (margin + columns))
+    rows.append("─" * (margin + columns.all_values))
     for line in part.lines:
-        indent = " " * (_INDENT * line.level)
-        caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
-        wrapped = textwrap.wrap(indent + caption, captions, subsequent_indent=indent) or [""]
-        first = f"{line.number:>{numbers}}{_GAP}{line.mark:<{marks}}{_GAP}"
-        lines = [first + wrapped[0], *(" " * len(first) + rest for rest in wrapped[1:])]
-        cells = [shown(value, None) for value in line.values]
-        if any(cells) and len(lines[at]) > margin:
-            lines.append("")
-        lines[at] = f"{lines[at]:<{margin}}{_GAP}{_aligned(cells, widths)}".rstrip()
-        rows += lines
+        rows += _text_of_line(line, columns)
     return "\n".join(rows)
+
+
+def _text_of_line(line: Line, columns: _Columns) -> list[str]:
+    indent = " " * (_INDENT * line.level)
+    caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
+    wrapped = textwrap.wrap(indent + caption, columns.captions, subsequent_indent=indent) or [""]
+    first = f"{line.number:>{columns.numbers}}{_GAP}{line.mark:<{columns.marks}}{_GAP}"
+    lines = [first + wrapped[0], *(" " * len(first) + rest for rest in wrapped[1:])]
+    cells, place = [shown(value, None) for value in line.values], columns.line
+    if any(cells) and len(lines[place]) > columns.margin:
+        lines.append("")
+    values = _aligned(cells, columns.values)
+    lines[place] = f"{lines[place]:<{columns.margin}}{_GAP}{values}".rstrip()
+    return lines
 
 
 def _widths(part: Part) -> list[int]:
