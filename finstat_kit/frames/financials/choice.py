@@ -414,7 +414,9 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
             ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
         )
     rows = readings.figures.lazy()
-    single, several = _partitioned(sources.collect(), pl.col("statement_id").is_unique())
+    listed_sources = sources.collect()
+    is_single = listed_sources["statement_id"].is_unique()
+    single, several = listed_sources.filter(is_single), listed_sources.filter(~is_single)
     of_single = rows.join(single.lazy(), on="report_id").select(columns)
     if several.is_empty():
         return of_single
@@ -424,10 +426,6 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
         .agg(pl.col(flags).any(), pl.col(item_names).drop_nulls().first())
     )
     return pl.concat([of_single, of_several.select(columns)])
-
-
-def _partitioned(rows: pl.DataFrame, condition: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
-    return rows.filter(condition), rows.filter(~condition)
 
 
 def reasons_of_filings(
