@@ -25,7 +25,6 @@ from finstat_kit.mirror.storage.versions import (
     ids_named,
     in_log,
     newest,
-    of_ids,
     schema_of,
 )
 
@@ -124,10 +123,11 @@ def _parts(
         records = records.filter(~pl.col("id").is_in(unread.implode()))
         with legible(state.path):
             # Unreadable ones are unreadable in the extract too, and no reason against it.
-            rows = state.scan(name).filter(of_ids("id", unread), kind=UNREADABLE).collect()
+            is_unread = pl.col("id").is_in(unread.implode())
+            rows = state.scan(name, unread).filter(is_unread, kind=UNREADABLE).collect()
         if name == "reports":
             with legible(state.path):
-                cells = state.cells().filter(of_ids("report_id", records["id"])).collect()
+                cells = state.scan("cells", records["id"]).collect()
             held = records.select("version", report_id="id")
             cells = cells.join(held, on=["report_id", "version"], how="semi")
             yield "cells", cells.with_columns(version=pl.lit(_OWN, pl.Int64))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Final
 
 import polars as pl
@@ -21,9 +22,8 @@ from finstat_kit.frames.financials.choice import Choice, listed_reports, parted,
 from finstat_kit.frames.financials.readings import FigureReader, Readings
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
-from finstat_kit.mirror.storage.cells import STORED
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, is_among, near, schema_of
+from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, is_among, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
@@ -158,7 +158,7 @@ class Figures:
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
                 with legible(self._state.path):
-                    own = units.filter(near("id", some["id"]))
+                    own = self._state.newest("units", some["id"])
                     own = own.join(some.lazy(), on="id", how="semi")
                     yield own.select(_UNIT).collect(engine="streaming").sort("id")
 
@@ -211,6 +211,8 @@ class Figures:
         Of units with one plain filing per year nothing has to be chosen.
         """
         plain, filed = parted(filed)
+        if filed.is_empty():
+            return plain
         readable = pl.col("reason").is_null()
         each = ["unit_id", "year"]
         contested = filed.filter(
@@ -277,9 +279,7 @@ class Figures:
         """Read what is needed of reports."""
 
         def cells(ids: pl.Series) -> pl.LazyFrame:
-            if ids.is_empty():  # no file is opened
-                return pl.LazyFrame(schema=STORED)
-            return self._state.cells().filter(near("report_id", ids) & pl.col("row").is_not_null())
+            return self._state.scan("cells", ids).filter(pl.col("row").is_not_null())
 
         reader = FigureReader(self._form_of, self._live, activity, columns, previous=previous)
         return reader.of_cells(reports, cells)
@@ -346,7 +346,7 @@ class Records:
 
     def __init__(self, state: State, name: str) -> None:
         self._listed, self._lacking = state.listed(name), state.lacking(name)
-        self._rows = state.newest(name)
+        self._newest = partial(state.newest, name)
 
     def lacking(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are not held; unreadable ones are not among them."""
@@ -363,7 +363,7 @@ class Records:
         self, ids: pl.Series, columns: Iterable[str | pl.Expr], where: pl.Expr = _ANY
     ) -> pl.DataFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
-        nearby = self._rows.filter(near("id", ids), where).select(columns)
+        nearby = self._newest(ids).filter(where).select(columns)
         rows = nearby.collect(engine="streaming")
         named, listed = (is_among(rows["id"], some) for some in (ids.sort(), self._listed))
         return rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))

@@ -447,7 +447,7 @@ class LocalRegister(Register):
         records = rows.filter(here & ~is_among(rows["id"], lack["id"]))
         if name == "reports":
             with legible(self.path):
-                cells = state.cells().filter(of_ids("report_id", records["id"])).collect()
+                cells = state.scan("cells", records["id"]).collect()
             records = joined(records, cells)
         return records.select(KINDS[name].schema.names())
 

@@ -22,7 +22,7 @@ from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegis
 from finstat_kit.mirror.state import steady
 from finstat_kit.mirror.storage.files import legible, unwritable
 from finstat_kit.mirror.storage.folder import COLLECTIONS, CONTENTS
-from finstat_kit.mirror.storage.versions import UNREADABLE, changes_in, newest, of_ids
+from finstat_kit.mirror.storage.versions import UNREADABLE, changes_in, newest
 from finstat_kit.mirror.storage.writer import compact
 from finstat_kit.mirror.sync import Sync, check_only
 from finstat_kit.protocol import wire
@@ -298,8 +298,8 @@ class Mirror(LocalRegister):
         for name in ("units", *state.point.contents):
             ids = state.unreadable(name)
             with legible(self.path):
-                own = (pl.col("kind") == UNREADABLE) & of_ids("id", ids)
-                rows = newest(state.scan(name).filter(own).collect())
+                own = (pl.col("kind") == UNREADABLE) & pl.col("id").is_in(ids.implode())
+                rows = newest(state.scan(name, ids).filter(own).collect())
             frames.append(rows.select(pl.lit(name).alias("collection"), "id", "problem", "seen"))
         return pl.concat(frames)
 

@@ -21,9 +21,8 @@ from finstat_kit.mirror.storage.folder import LOGS, Folder, whole
 from finstat_kit.mirror.storage.runs import Point, Run
 from finstat_kit.mirror.storage.versions import (
     RECORD,
-    ROW,
     has_content,
-    of_ids,
+    near,
     schema_of,
     without,
 )
@@ -139,9 +138,15 @@ class State:
         """Return whether the records of a collection are kept."""
         return name == "units" or name in self.point.contents
 
-    def scan(self, name: str) -> pl.LazyFrame:
-        """Return the rows of a log that count."""
-        return self._scanned(name, self._paths(name))
+    def scan(self, name: str, ids: pl.Series | None = None) -> pl.LazyFrame:
+        """Return the rows of a log that count.
+
+        Args:
+            name: Of the log.
+            ids: Of the records, or of the reports of the cells, that are wanted: there may be rows
+                of others nearby, and files without any of them are not opened. None for all.
+        """
+        return self._scanned(name, self._paths(name, ids), ids)
 
     def standing(self, name: str) -> pl.DataFrame:
         """Return `_STANDING` of each id that the log of a collection names.
@@ -162,31 +167,32 @@ class State:
         """Return whether a record of a collection is not held; units always are."""
         return name != "units" and not self.lacking(name).is_empty()
 
-    def newest(self, name: str) -> pl.LazyFrame:
+    def newest(self, name: str, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the newest version of each row that has ever had a record.
+
+        Args:
+            name: Of the collection.
+            ids: Those that are wanted; see `scan`.
 
         Returns:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
         paths, look = self._looked(name)
+        if ids is not None:
+            paths = self._paths(name, ids)
         shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest", "same_as")]
-        with_content = self._scanned(name, paths, ROW).filter(has_content())
-        return without(with_content, look.outdated, [ROW]).select(shown)
+        with_content = self._scanned(name, paths, ids).filter(has_content())
+        return without(with_content, look.outdated, ["id", "version"]).select(shown)
 
     def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
-        near = (ids.min(), ids.max()) if len(ids) else None
-        rows = self._scanned(name, self._paths(name, near)).filter(of_ids("id", ids))
+        rows = self.scan(name, ids).filter(pl.col("id").is_in(ids.implode()))
         with legible(self.path):
-            own = rows.collect().with_row_index(ROW)
+            own = rows.collect()
             stands, old = self._look(name, own.lazy())
-        newest = own.filter(has_content()).join(old, on=ROW, how="anti").drop(ROW)
+        newest = own.filter(has_content()).join(old, on=["id", "version"], how="anti")
         return newest.sort("id"), stands
-
-    def cells(self) -> pl.LazyFrame:
-        """Return the cells of all reports that are or were held, as they are stored."""
-        return self.scan("cells")
 
     def current_cells(self) -> pl.LazyFrame:
         """Return the cells of the records that are held, as they are stored.
@@ -197,7 +203,7 @@ class State:
         _, look = self._looked("reports")
         old = look.outdated.select("version", report_id="id")
         former = look.stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
-        cells = without(self.cells(), old, ["report_id", "version"])
+        cells = without(self.scan("cells"), old, ["report_id", "version"])
         return without(cells, former.select(report_id="id"), ["report_id"])
 
     def names(self) -> pl.DataFrame:
@@ -242,17 +248,20 @@ class State:
     def _upto(self, name: str) -> int:
         return self.point.reached.get(name, 0)
 
-    def _paths(self, name: str, near: tuple[Any, Any] | None = None) -> list[str]:
+    def _paths(self, name: str, ids: pl.Series | None = None) -> list[str]:
         """Return the files of a log with rows that count.
 
         Args:
             name: Of the log.
-            near: The least and the greatest id that are wanted; None for all.
+            ids: Those that are wanted; see `scan`.
         """
+        if ids is not None and ids.is_empty():
+            return []
+        ends: Any = None if ids is None else (ids.min(), ids.max())
         while True:
             files = [
                 file for file in self._listing.files.get(name, ())
-                if file.first <= self._upto(name) and (near is None or file.has(*near))
+                if file.first <= self._upto(name) and (ends is None or file.has(*ends))
             ]  # fmt: skip
             try:
                 if loss := self._listing.loss(name, self.point):
@@ -268,8 +277,10 @@ class State:
                     raise
                 self._listing = newest
 
-    def _scanned(self, name: str, paths: list[str], row_index: str | None = None) -> pl.LazyFrame:
-        rows = LOGS[name].scan(paths, row_index)
+    def _scanned(self, name: str, paths: list[str], ids: pl.Series | None = None) -> pl.LazyFrame:
+        rows = LOGS[name].scan(paths)
+        if ids is not None:
+            rows = rows.filter(near("report_id" if name == "cells" else "id", ids))
         if any(file.last > self._upto(name) for file in self._listing.files.get(name, ())):
             rows = rows.filter(pl.col("version") <= self._upto(name))
         return whole(name, rows, self._listing.lost)
@@ -283,7 +294,7 @@ class State:
             found = self._folder.looks.read(name, basis)
             if found is None:
                 with legible(self.path):
-                    stands, outdated = self._look(name, self._scanned(name, paths, ROW))
+                    stands, outdated = self._look(name, self._scanned(name, paths))
                 found = stands.select(_STANDING), outdated
                 if self.point is run.last and not self.is_extract:
                     self._folder.looks.note(name, basis, found)

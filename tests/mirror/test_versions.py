@@ -10,7 +10,6 @@ from finstat_kit.mirror.storage.versions import (
     LISTED,
     MISSING,
     RECORD,
-    ROW,
     UNCHANGED,
     UNREADABLE,
 )
@@ -57,9 +56,10 @@ def test_an_unchanged_record_is_the_row_that_it_names() -> None:
     rows: list[Row] = [(RECORD, A), (RECORD, B), (UNCHANGED, 2), (RECORD, A), (UNCHANGED, 4)]
 
     def chosen(many: int) -> list[int]:
-        keys = log_of(*rows[:many]).collect().with_row_index(ROW)
-        old = versions.outdated(versions.keys_of(keys.lazy()), missing=False)
-        return keys.filter(~pl.col(ROW).is_in(old[ROW].implode()), kind=RECORD)["version"].to_list()
+        log = log_of(*rows[:many])
+        old = versions.outdated(versions.keys_of(log), missing=False)
+        records = log.filter(kind=RECORD).collect()
+        return records.join(old, on=["id", "version"], how="anti")["version"].to_list()
 
     assert [chosen(many) for many in (1, 2, 3, 4, 5)] == [[1], [2], [2], [4], [4]]
 

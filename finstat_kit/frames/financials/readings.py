@@ -393,6 +393,8 @@ def _is_near(name: str, values: pl.Series) -> pl.Expr:
 
 def _with_cells(reports: pl.DataFrame, cells: CellsOf, where: pl.Expr = _ANY) -> pl.DataFrame:
     """Return the ``report_id`` of the reports that have a cell."""
+    if reports.is_empty():
+        return reports.select("report_id")
     filed = cells(reports["report_id"]).filter(where)
     own = filed.join(reports.lazy(), on=reports.columns, how="semi")
     return own.select(pl.col("report_id").unique()).collect()

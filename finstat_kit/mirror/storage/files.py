@@ -30,7 +30,7 @@ from finstat_kit.protocol.untrusted import shown
 CURE: Final = "the next sync() fetches what it held again"
 MANY_FILES: Final = 64
 DATA: Final = "data"
-_FEW_ROWS: Final = 16_384  # in a row group: records of ids are read one by one, all over the files
+_FEW_ROWS: Final = 4_096  # in a row group: records of ids are read one by one, all over the files
 _MANY_ROWS: Final = 131_072  # what is sorted is read in long runs
 _LARGE: Final = 8 * 2**20  # bytes; larger files are not merged again
 _TRIES: Final = 8  # to replace or delete a file that another process holds open: a second in all
@@ -63,8 +63,7 @@ class File(msgspec.Struct, frozen=True):
         bytes: Its size.
         first: The least version in it.
         last: The greatest.
-        least: The least id, or of what is sorted the key of the first row; empty without one.
-        greatest: The same of the greatest.
+        ids: The least and the greatest id of its records, or of the reports of its cells.
     """
 
     name: str
@@ -72,8 +71,7 @@ class File(msgspec.Struct, frozen=True):
     bytes: int
     first: int
     last: int
-    least: tuple[int | None, ...] = ()
-    greatest: tuple[int | None, ...] = ()
+    ids: tuple[int, int] | None = None
 
     @property
     def path(self) -> str:
@@ -82,10 +80,7 @@ class File(msgspec.Struct, frozen=True):
 
     def has(self, first: int, last: int) -> bool:
         """Return whether an id between two may be in it."""
-        least, greatest = self.least, self.greatest
-        if not least or least[0] is None or greatest[0] is None:
-            return True
-        return least[0] <= last and greatest[0] >= first
+        return self.ids is None or (self.ids[0] <= last and self.ids[1] >= first)
 
 
 @dataclass(frozen=True)
@@ -101,14 +96,11 @@ class Layout:
     schema: pl.Schema
     order: tuple[str, ...] = ()
 
-    def scan(self, paths: Sequence[str], row_index: str | None = None) -> pl.LazyFrame:
-        """Return the rows of files, and if wanted their numbers."""
+    def scan(self, paths: Sequence[str]) -> pl.LazyFrame:
+        """Return the rows of files."""
         if not paths:
-            index = {} if row_index is None else {row_index: pl.get_index_type()}
-            return pl.LazyFrame(schema={**index, **self.schema})
-        rows = pl.scan_parquet(
-            list(paths), schema=self.schema, row_index_name=row_index, glob=False
-        )
+            return pl.LazyFrame(schema=self.schema)
+        rows = pl.scan_parquet(list(paths), schema=self.schema, glob=False)
         return rows.pipe_with_schema(partial(_while_there, paths))
 
     def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame, note: str) -> File:
@@ -147,12 +139,10 @@ class Layout:
         said: list[pl.Expr] = [
             pl.len().alias("rows"), version.min().alias("first"), version.max().alias("last"),
         ]  # fmt: skip
-        keys = self.order[:-1] or (("id",) if "id" in self.schema else ())
-        for key in keys:
-            ends = ("first", "last") if self.order else ("min", "max")
-            said += [getattr(pl.col(key), end)().alias(f"{end} {key}") for end in ends]
+        for key in {"id", "report_id"} & self.schema.keys():
+            said += [pl.col(key).min().alias("least"), pl.col(key).max().alias("greatest")]
         row = rows.select(said).collect().row(0)
-        return File(name, row[0], len(content), row[1], row[2], row[3::2], row[4::2])
+        return File(name, row[0], len(content), row[1], row[2], row[3:] or None)
 
     def merged(self, folder: Path, files: Sequence[File], note: str) -> File:
         """Write one file with the rows of some, which are whole and stay; see `write`."""

@@ -18,7 +18,7 @@ import polars as pl
 from finstat_kit.mirror.storage.files import BROKEN, write_whole
 
 _FOLDER: Final = "looks"
-_FORMAT: Final = "1"  # changes with what is computed
+_FORMAT: Final = "2"  # changes with what is computed
 _MANY: Final = 100_000  # ids of a log that is worth a note
 _SUM: Final = 64  # letters of a SHA-256
 _SIZE: Final = 8  # bytes of the length of a frame

@@ -59,7 +59,6 @@ _FEW: Final = 200  # ids that are compared one by one
 _PIECE: Final = 262_144  # ids with all their versions, looked at together
 _GONE: Final = {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non-public"}
 _KEYS: Final = ("id", "version", "same_as")
-ROW: Final = "row of the log"
 
 Ints = NDArray[np.int64]
 
@@ -113,9 +112,8 @@ def digests(texts: pl.Series) -> pl.Series:
 
 
 def keys_of(log: pl.LazyFrame, *more: str) -> pl.DataFrame:
-    """Return the keys of rows of a log, by ascending id and version; `ROW` too if it has that."""
-    names = [*more, *([ROW] if ROW in log.collect_schema() else []), *_KEYS]
-    keys = log.select(*names, pl.col("kind").cast(_KIND)).collect(engine="streaming")
+    """Return the keys of rows of a log, by ascending id and version."""
+    keys = log.select(*more, *_KEYS, pl.col("kind").cast(_KIND)).collect(engine="streaming")
     # Far faster than polars sorts by two columns.
     return keys[np.lexsort((keys["version"].to_numpy(), keys["id"].to_numpy()))]
 
@@ -186,11 +184,11 @@ def outdated(keys: pl.DataFrame, *, missing: bool) -> pl.DataFrame:
     """Return which rows with content are not the newest of their id.
 
     Args:
-        keys: Of the rows that count, with `ROW`; see `keys_of`.
+        keys: Of the rows that count; see `keys_of`.
         missing: Whether a row that says that an id is missing is a version too.
 
     Returns:
-        `ROW`, ``id`` and ``version`` of rows.
+        ``id`` and ``version`` of rows, which no two rows with content share.
     """
     counted = np.flatnonzero(_is_of(keys, RECORD, UNCHANGED, *([MISSING] if missing else [])))
     newest_rows = counted[_ends(keys.select(pl.col("id").gather(counted)))]
@@ -198,11 +196,11 @@ def outdated(keys: pl.DataFrame, *, missing: bool) -> pl.DataFrame:
     # The content of an unchanged record stands in another row.
     unchanged = _is_of(keys, UNCHANGED)[newest_rows]
     if not unchanged.any() and len(with_content) == len(newest_rows):
-        return keys.clear().select(ROW, "id", "version")
+        return keys.clear().select("id", "version")
     newest = keys[newest_rows]
     same = newest.filter(unchanged).select("id", version="same_as")
     current = pl.concat([newest.filter(~unchanged).select("id", "version"), same])
-    rows = keys[with_content].select(ROW, "id", "version")
+    rows = keys[with_content].select("id", "version")
     return rows.join(current, on=["id", "version"], how="anti")
 
 
