@@ -234,18 +234,19 @@ def _with_reasons(
     )  # fmt: skip
     is_foreign = (pl.col("currency") != EURO).fill_null(value=False)
     shown = pl.col("has_figure") & ~pl.col("foreign") & ~pl.col("undated")
-
-    def held(name: str) -> pl.Expr:
-        if name == "reason":
-            return reason
-        if name in item_names or name in _CHECKS:
-            return pl.when("shown").then(name)
-        return pl.lit(None) if name in _ITEMS else pl.col(name)
-
+    columns = pl.Schema((name, dtype) for name, dtype in schema().items() if name in used)
+    numbers_read = [name for name in columns if name in item_names or name in _CHECKS]
+    absent = [name for name in columns if name in _ITEMS and name not in item_names]
     return (
         rows.with_columns(pl.col("has_figure").fill_null(value=False), foreign=is_foreign)
         .with_columns(shown=shown)
-        .select(held(n).cast(dtype).alias(n) for n, dtype in schema().items() if n in used)
+        .with_columns(
+            pl.when("shown").then(pl.col(numbers_read)),
+            *(pl.lit(None, pl.Float64).alias(name) for name in absent),
+            **{"reason": reason} if "reason" in columns else {},
+        )
+        .select(columns.names())
+        .cast({name: dtype for name, dtype in columns.items() if name not in _ITEMS})
     )
 
 
