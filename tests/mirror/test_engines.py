@@ -18,6 +18,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched
 
@@ -27,16 +28,16 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror with older versions, gone, missing and unreadable units in it."""
-    register = fk.sample(800)
+    register = fk.sample(200)
     mirror = fk.Mirror(tmp_path_factory.mktemp("engines") / "ruz", register=register)
     mirror.sync()
     register.set_today("2026-07-02")
     ids = register.units.ids()["id"]
-    register.touch(ids[:200])
-    register.delete(ids[200:220])
+    register.touch(ids[:50])
+    register.delete(ids[50:70])
     register.publish(7, kraj="SK010")
     mirror.sync()
-    register.vanish(ids[300:307])
+    register.vanish(ids[100:107])
     mirror.sync(full=True)
     return mirror
 
@@ -55,9 +56,9 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
         table = fk.count_by(mirror.snapshot(), "kraj")
     gone = mirror.snapshot().filter(pl.col("gone").is_not_null()).collect().height
 
-    assert gone > 30
+    assert gone > 27
     assert table.filter(pl.col("kind") == "gone")["count"].to_list() == [gone]
-    assert sum(counted(mirror).values()) == 807 - gone
+    assert sum(counted(mirror).values()) == 207 - gone
 
 
 @pytest.mark.slow
@@ -113,7 +114,7 @@ print(*(frame.height for frame in pl.collect_all([now, before])))
 """
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", ["1", *slow("2")])
 def test_queries_in_one_plan_do_not_wait_for_each_other(filings: fk.Mirror, threads: str) -> None:
     """Each queries files itself, which needs a thread of polars while the other holds one."""
     seen = subprocess.run(
@@ -122,12 +123,12 @@ def test_queries_in_one_plan_do_not_wait_for_each_other(filings: fk.Mirror, thre
     )  # fmt: skip
 
     assert seen.returncode == 0, seen.stderr
-    assert seen.stdout.split() == ["40", "80", "40", "40"]
+    assert seen.stdout.split() == ["16", "32", "16", "16"]
 
 
 @pytest.fixture(scope="module")
 def register() -> Sample:
-    return fk.sample(40)
+    return fk.sample(16)
 
 
 @pytest.fixture(scope="module")
@@ -297,7 +298,7 @@ def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:
         lambda f: f.filter(pl.col("id") < 0),
         lambda f: f.join(there, on="id", how="semi"),
         lambda f: f.sort("id").head(17),
-        lambda f: f.sort("id").head(900).filter(pl.col("konsolidovana")),
+        lambda f: f.sort("id").head(150).filter(pl.col("konsolidovana")),
     ]
     for query in queries:
         expected = query(whole.lazy()).collect()

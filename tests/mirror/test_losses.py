@@ -330,7 +330,11 @@ def harm_runs(copy: Path, what: str) -> None:
 
 @pytest.mark.parametrize(
     ("what", "is_merged"),
-    [("the newest", False), ("all, and who wrote", False), *slow(("the newest", True), ("all", True))],
+    [
+        ("the newest", False),
+        ("all, and who wrote", False),
+        *slow(("the newest", True), ("all", True)),
+    ],
 )
 def test_runs_are_restored_from_the_data_files(
     copy: Path, later: Watched, usual: int, what: str, is_merged: bool, matrix: Told

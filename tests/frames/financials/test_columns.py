@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import polars as pl
@@ -11,6 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.financials.items import FAMILIES, Family
+from tests.support.examples import slow
 from tests.support.remote_sample import Behind
 
 SAMPLE: Final = fk.sample()
@@ -20,6 +21,7 @@ ITEMS: Final = fk.items()
 FORMS: Final = {"business": "112", "public": "801", "non_profit": "117", "single_entry": "701"}
 
 
+@cache
 def units_of(family: str) -> list[int]:
     """Return a unit of the sample that files on forms of a family."""
     ids = SAMPLE.units.ids(legal_form_code=FORMS[family])["id"]
@@ -27,22 +29,25 @@ def units_of(family: str) -> list[int]:
     return money.filter(family=family)["unit_id"].head(1).to_list()
 
 
-UNITS: Final = {family: units_of(family) for family in FAMILIES}
-OPTIONS: Final[list[dict[str, Any]]] = [
-    {}, {"family": "business"}, {"family": ["public", "non_profit"]}, {"items": ["sales"]},
+def one_of_each() -> list[int]:
+    return [id_ for family in FAMILIES for id_ in units_of(family)]
+
+
+OPTIONS: Final = [
+    {}, {"family": ["public", "non_profit"]}, *slow({"family": "business"}, {"items": ["sales"]}),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_any_two_results_are_concatenated(options: dict[str, Any]) -> None:
     """Of whichever families, years and sources, of no unit and of units without figures."""
-    results = [SAMPLE.financials(ids, 2016, **options) for ids in UNITS.values()]
+    results = [SAMPLE.financials(ids, 2016, **options) for ids in map(units_of, FAMILIES)]
     results += [
         SAMPLE.financials([], 2016, **options),
-        SAMPLE.financials(UNITS["business"], None, from_previous=True, **options),
-        SAMPLE.financials([i for ids in UNITS.values() for i in ids], [2015, 2016], **options),
-        SAMPLE.financials(UNITS["public"], 1995, **options),
-        SAMPLE.financials(UNITS["public"], 2016, consolidated=True, **options),
+        SAMPLE.financials(units_of("business"), None, from_previous=True, **options),
+        SAMPLE.financials(one_of_each(), [2015, 2016], **options),
+        SAMPLE.financials(units_of("public"), 1995, **options),
+        SAMPLE.financials(units_of("public"), 2016, consolidated=True, **options),
     ]
 
     for a, b in pairwise([*results, results[0]]):
@@ -50,13 +55,17 @@ def test_any_two_results_are_concatenated(options: dict[str, Any]) -> None:
     assert [money["family"].to_list() for money in results[:4]] == [[f] for f in FAMILIES]
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-def test_a_mirror_has_the_same_columns(options: dict[str, Any], tmp_path: Path) -> None:
-    """Of some units, and lazily of all."""
-    register = fk.sample(10)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    mirror = fk.Mirror(tmp_path_factory.mktemp("ruz"), contents=True, register=fk.sample(4))
     mirror.sync()
-    expected = register.financials([], **options).schema
+    return mirror
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_mirror_has_the_same_columns(options: dict[str, Any], mirror: fk.Mirror) -> None:
+    """Of some units, and lazily of all."""
+    expected = SAMPLE.financials([], **options).schema
 
     assert mirror.financials(mirror.units.ids(), 2016, **options).schema == expected
     assert mirror.financials(year=2016, **options).collect_schema() == expected
@@ -67,7 +76,7 @@ def test_an_interrupted_result_has_the_same_columns() -> None:
     """What is in .partial is concatenated with the rest."""
     behind = Behind(SAMPLE)
     register = behind.register()
-    units = register.units.get(UNITS["business"])
+    units = register.units.get(units_of("business"))
     behind.instead = KeyboardInterrupt()
     with pytest.raises(fk.Interrupted) as interrupted:
         register.financials(units, 2016)
@@ -95,7 +104,7 @@ def test_the_shared_items_come_first() -> None:
 
 def test_a_family_has_its_items_and_all_rows() -> None:
     """In the same order as among all."""
-    ids = [i for ids in UNITS.values() for i in ids]
+    ids = one_of_each()
     money = SAMPLE.financials(ids, 2016)
     narrow = SAMPLE.financials(ids, 2016, family="non_profit")
     of_family = ITEMS.drop_nulls("non_profit")["item"].to_list()
@@ -115,9 +124,9 @@ def test_a_family_and_items_exclude_each_other() -> None:
 
 def test_ratios_of_a_frame_depend_on_its_columns() -> None:
     """Not on the families of its rows: towns have the columns of businesses, null."""
-    towns = fk.ratios(SAMPLE.financials(UNITS["public"], 2016))
-    firms = fk.ratios(SAMPLE.financials(UNITS["business"], 2016))
-    narrow = fk.ratios(SAMPLE.financials(UNITS["public"], 2016, family="business"))
+    towns = fk.ratios(SAMPLE.financials(units_of("public"), 2016))
+    firms = fk.ratios(SAMPLE.financials(units_of("business"), 2016))
+    narrow = fk.ratios(SAMPLE.financials(units_of("public"), 2016, family="business"))
 
     assert towns.schema == firms.schema
     assert towns["roa"].to_list() == [None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import unicodedata
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,15 +19,17 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.wire import Reply
 from tests.support.remote_sample import Behind
+from tests.support.units import SAMPLE, all_units
 
-SAMPLE: Final = fk.sample()
-UNITS: Final = SAMPLE.units.get(SAMPLE.units.ids(), errors="keep").with_columns(
-    bare=pl.col("nazovUJ").str.replace(", (s. r. o.|a. s.)$", "")
-)
-ALONE: Final = UNITS.filter(
-    pl.col("ico").is_unique(), pl.col("bare").is_unique(), pl.col("ico").str.len_chars() == 8,
-    pl.col("mesto").is_not_null(), pl.col("dic").is_not_null(),
-)  # fmt: skip
+
+@cache
+def alone() -> pl.DataFrame:
+    """Return the units of the sample whose number and name no other one has."""
+    bare = pl.col("nazovUJ").str.replace(", (s. r. o.|a. s.)$", "")
+    return all_units().filter(
+        pl.col("ico").is_unique(), bare.is_unique(), pl.col("ico").str.len_chars() == 8,
+        pl.col("mesto").is_not_null(), pl.col("dic").is_not_null(),
+    )  # fmt: skip
 
 
 def plain(text: str) -> str:
@@ -45,24 +48,27 @@ def other_digit(ico: str, lot: random.Random) -> str:
     return ico[:place] + str((int(ico[place]) + lot.randrange(1, 10)) % 10) + ico[place + 1 :]
 
 
+@cache
 def list_of_200() -> pl.DataFrame:
     """Return a list as analysts have them: what was meant, and by which rule it is to be matched.
 
     The numbers are objects of several types, as pandas reads them of a sheet.
     """
     lot = random.Random(51)
-    with_zeros = ALONE.filter(pl.col("ico").str.starts_with("00"), pl.col("ico") > "00010000")
-    companies = ALONE.filter(pl.col("nazovUJ").str.ends_with("s. r. o."))
-    twins = UNITS.filter(
+    units, single = all_units(), alone()
+    with_zeros = single.filter(pl.col("ico").str.starts_with("00"), pl.col("ico") > "00010000")
+    companies = single.filter(pl.col("nazovUJ").str.ends_with("s. r. o."))
+    twins = units.filter(
         pl.struct("nazovUJ", "mesto").is_unique(), pl.col("nazovUJ").is_duplicated(),
         pl.col("mesto").is_not_null(), pl.col("ico").is_unique(),
     )  # fmt: skip
-    sharing = UNITS.filter(pl.col("ico").is_duplicated(), pl.col("ico").str.strip_chars("0") != "")
+    sharing = units.filter(pl.col("ico").is_duplicated(), pl.col("ico").str.strip_chars("0") != "")
     pools = {
-        "ico": (20, ALONE), "spaces": (10, ALONE), "zeros": (25, with_zeros), "float": (20, ALONE),
-        "dic": (10, ALONE), "SK": (5, ALONE), "plain name": (20, ALONE), "form": (20, companies),
-        "no form": (10, companies), "place": (15, twins), "number and name": (10, ALONE),
-        "shared": (10, sharing), "typo in name": (10, ALONE), "wrong number": (10, ALONE),
+        "ico": (20, single), "spaces": (10, single), "zeros": (25, with_zeros),
+        "float": (20, single),
+        "dic": (10, single), "SK": (5, single), "plain name": (20, single), "form": (20, companies),
+        "no form": (10, companies), "place": (15, twins), "number and name": (10, single),
+        "shared": (10, sharing), "typo in name": (10, single), "wrong number": (10, single),
         "no place": (5, twins),
     }  # fmt: skip
     rows: list[dict[str, Any]] = []
@@ -99,7 +105,6 @@ def list_of_200() -> pl.DataFrame:
     )
 
 
-LIST: Final = list_of_200()
 CERTAIN: Final = {
     "ico": {"ico"}, "spaces": {"ico"}, "zeros": {"ico_padded"}, "float": {"ico", "ico_padded"},
     "dic": {"dic"}, "SK": {"dic"}, "plain name": {"name"}, "form": {"name"}, "no form": {"name"},
@@ -108,7 +113,7 @@ CERTAIN: Final = {
 
 
 def as_pandas() -> pd.DataFrame:
-    return pd.DataFrame({name: LIST[name].to_list() for name in LIST.columns})
+    return pd.DataFrame(list_of_200().to_dict(as_series=False))
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +123,8 @@ def matches() -> pl.DataFrame:
 
 def test_of_a_list_of_200_none_is_wrong(matches: pl.DataFrame) -> None:
     """Whatever is chosen is what was meant."""
-    assert matches.height == LIST.height == 200
-    chosen = matches.with_columns(LIST["meant", "kind"]).drop_nulls("unit_id")
+    assert matches.height == list_of_200().height == 200
+    chosen = matches.with_columns(list_of_200()["meant", "kind"]).drop_nulls("unit_id")
 
     assert chosen.filter(pl.col("unit_id") != pl.col("meant")).rows() == []
     assert chosen.height == 165
@@ -127,7 +132,7 @@ def test_of_a_list_of_200_none_is_wrong(matches: pl.DataFrame) -> None:
 
 def test_each_row_of_the_list_is_matched_by_its_rule(matches: pl.DataFrame) -> None:
     """And what is doubtful by none: there the unit that was meant is a candidate."""
-    rows = matches.with_columns(LIST["meant", "kind"])
+    rows = matches.with_columns(list_of_200()["meant", "kind"])
     rules: dict[str, Counter[str | None]] = {}
     for kind, how in rows.select("kind", "matched_by").iter_rows():
         rules.setdefault(kind, Counter())[how] += 1
@@ -144,7 +149,7 @@ def test_each_row_of_the_list_is_matched_by_its_rule(matches: pl.DataFrame) -> N
 
 def test_a_match_has_what_the_register_has_of_the_unit(matches: pl.DataFrame) -> None:
     """Its IČO and its name as they are written there, and whether it is dissolved."""
-    own = UNITS.select("id", "ico", "nazovUJ", gone=pl.col("datumZrusenia").is_not_null())
+    own = all_units().select("id", "ico", "nazovUJ", gone=pl.col("datumZrusenia").is_not_null())
     rows = matches.drop_nulls("unit_id").join(own, left_on="unit_id", right_on="id", suffix="_own")
 
     assert rows["ico"].equals(rows["ico_own"])
@@ -298,7 +303,7 @@ def test_a_register_is_asked_once_for_each_number() -> None:
 def test_numbers_are_not_requested_again_with_a_cache(tmp_path: Path) -> None:
     """Lists of the same day, and records that did not change, in another process too."""
     late = SAMPLE.units.ids(changed_since="2026-06-01")["id"]
-    units = ALONE.filter(~pl.col("id").is_in(late.implode())).head(2)
+    units = alone().filter(~pl.col("id").is_in(late.implode())).head(2)
     behind = Behind(SAMPLE)
     for expected in (4, 1):  # the list of changes, which tells that the records are as they were
         with behind.register(cache=tmp_path / "ruz.cache") as register:
