@@ -28,16 +28,16 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror with older versions, gone, missing and unreadable units in it."""
-    register = fk.sample(200)
+    register = fk.sample(800)
     mirror = fk.Mirror(tmp_path_factory.mktemp("engines") / "ruz", register=register)
     mirror.sync()
     register.set_today("2026-07-02")
     ids = register.units.ids()["id"]
-    register.touch(ids[:50])
-    register.delete(ids[50:70])
+    register.touch(ids[:200])
+    register.delete(ids[200:220])
     register.publish(7, kraj="SK010")
     mirror.sync()
-    register.vanish(ids[100:107])
+    register.vanish(ids[300:307])
     mirror.sync(full=True)
     return mirror
 
@@ -56,9 +56,9 @@ def test_gone_units_are_counted_as_such(mirror: fk.Mirror) -> None:
         table = fk.count_by(mirror.snapshot(), "kraj")
     gone = mirror.snapshot().filter(pl.col("gone").is_not_null()).collect().height
 
-    assert gone > 27
+    assert gone > 30
     assert table.filter(pl.col("kind") == "gone")["count"].to_list() == [gone]
-    assert sum(counted(mirror).values()) == 207 - gone
+    assert sum(counted(mirror).values()) == 807 - gone
 
 
 @pytest.mark.slow
@@ -298,7 +298,7 @@ def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:
         lambda f: f.filter(pl.col("id") < 0),
         lambda f: f.join(there, on="id", how="semi"),
         lambda f: f.sort("id").head(17),
-        lambda f: f.sort("id").head(150).filter(pl.col("konsolidovana")),
+        lambda f: f.sort("id").head(900).filter(pl.col("konsolidovana")),
     ]
     for query in queries:
         expected = query(whole.lazy()).collect()
