@@ -44,17 +44,16 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "register": lambda: fk.Register("https://register.example"),
     "units": lambda: fk.sample(20).units,
     "pages": lambda: fk.sample(20).units.pages(),
-    "LocationPicker": lambda: fk.LocationPicker(register=fk.sample(20)),
     "a field": lambda: fk.LocationPicker(register=fk.sample(20)).district,
     "StatementViewer": lambda: fk.StatementViewer(register=fk.sample(20)),
     "error": lambda: fk.UsageError("wrong"),
 }
 
 
-@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
-def test_what_calls_return_is_completed(make: Callable[[], object]) -> None:
+@pytest.mark.parametrize("name", [*OBJECTS])
+def test_what_calls_return_is_completed(name: str) -> None:
     """What one holds after a call."""
-    thing = make()
+    thing = OBJECTS[name]()
 
     assert len(public(thing)) > 1
     assert public(thing) <= completed(thing)

@@ -86,7 +86,7 @@ def test_a_file_that_is_not_needed_is_not_read(mirror: fk.Mirror) -> None:
 
 def test_each_sync_checks_some_files_anew(tmp_path: Path) -> None:
     """Those checked longest ago first; one that has decayed is made good."""
-    register = Watched(fk.sample(12))
+    register = Watched(fk.sample(6))
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     for _ in range(2):
         mirror.sync()

@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.mirror.storage import looks, versions
+from tests.support.examples import slow
 from tests.support.mirrors import filings_on, synced
 
 LOGS: Final = ("units", "statements", "annual_reports", "reports")
@@ -56,7 +57,7 @@ def test_the_next_process_does_not_look_again(
     assert_same(path, expected)
 
 
-@pytest.mark.parametrize("damage", ["flipped", "cut", "empty", "gone", "of another log"])
+@pytest.mark.parametrize("damage", ["flipped", "of another log", *slow("cut", "empty", "gone")])
 def test_a_damaged_note_is_none(mirrored: Path, tmp_path: Path, damage: str) -> None:
     """Everything is computed again."""
     path = shutil.copytree(mirrored, tmp_path / "ruz")

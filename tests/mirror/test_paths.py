@@ -21,12 +21,12 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        "i*",
-        "n%4",
-        "emoji 😀",
         "%41",
         "a[1]b",
         *slow(
+            "i*",
+            "n%4",
+            "emoji 😀",
             "a b",
             "ľ#m",
             "j?k",
@@ -49,11 +49,11 @@ def names(folder: Path) -> list[str]:
 )
 def test_a_name_is_any_name(tmp_path: Path, name: str) -> None:
     """What means something to a pattern or an address is a letter like any other."""
-    sample = fk.sample(30)
+    sample = fk.sample(4)
     mirror = fk.Mirror(tmp_path / name, register=sample)
     mirror.sync()
     sample.set_today("2026-07-02")
-    sample.touch(sample.units.ids(limit=9))
+    sample.touch(sample.units.ids(limit=2))
     mirror.sync()
     mirror.compact()
 

@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import Interrupted, MirrorError, RegisterWarning
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.harm import delete, empty, flipped, halve
 from tests.support.kills import at_writes
 from tests.support.mirrors import (
@@ -55,7 +56,7 @@ def test_the_newest_run_and_the_one_before_are_kept(mirror: fk.Mirror, register:
     assert (mirror.path / "writer.lock").read_bytes() == b""
 
 
-@pytest.mark.parametrize("harm", [delete, empty, halve, flipped(0.3), flipped(1)])
+@pytest.mark.parametrize("harm", [delete, flipped(0.3), *slow(empty, halve, flipped(1))])
 def test_a_damaged_run_falls_back_to_the_one_before(
     mirror: fk.Mirror, register: Watched, harm: Callable[[Path], None]
 ) -> None:

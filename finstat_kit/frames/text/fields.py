@@ -225,8 +225,12 @@ def _read_from(field: str) -> str | None:
                 f"{form} table {table}: {item.terms(form)}"
                 for form, (table, _) in item.forms.items()
             )
-    formulas = dict(ratios.listed().select("ratio", "formula").iter_rows())
-    return formulas.get(field)
+    return _formulas().get(field)
+
+
+@cache
+def _formulas() -> dict[str, str]:
+    return dict(ratios.listed().select("ratio", "formula").iter_rows())
 
 
 def _values(field: str, dtype: pl.DataType, lang: arguments.Lang) -> str | None:

@@ -309,7 +309,7 @@ def test_numbers_have_the_decimals_of_what_they_are(
 @cache
 def money() -> pl.DataFrame:
     sample = fk.sample(1_000)
-    return sample.financials(sample.units.ids(limit=120), 2016)
+    return sample.financials(sample.units.ids(limit=60), 2016)
 
 
 def test_figures_of_a_register_are_shown_as_they_are_meant(tmp_path: Path) -> None:

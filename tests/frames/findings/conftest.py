@@ -17,8 +17,7 @@ def sample_chosen(nothing_chosen: None) -> None:
 
 @pytest.fixture(scope="session")
 def figures() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids())
-    units = units.sample(240, seed=3)
+    units = SAMPLE.units.get(SAMPLE.units.ids().sample(240, seed=3))
     money = SAMPLE.financials(units, range(2012, 2025))
     assert money["total_assets"].count() > 1_000
     # What a sample draws rarely: negative equity, and balances that differ.

@@ -78,17 +78,17 @@ def stated(template: int) -> Iterator[tuple[int, int, int]]:
 @pytest.mark.parametrize("template", BUSINESSES)
 def test_every_sum_holds(template: int) -> None:
     """As many are checked as the form states, in every column."""
-    reports = frame(*(report(n, template, summed(template, n)) for n in range(30)))
+    reports = frame(*(report(n, template, summed(template, n)) for n in range(8)))
 
     checks = fk.check_reports(reports)
 
     assert checks.schema == CHECKS
-    assert checks["report_id"].to_list() == list(range(30))
-    assert checks["checked"].to_list() == [len(list(stated(template)))] * 30
+    assert checks["report_id"].to_list() == list(range(8))
+    assert checks["checked"].to_list() == [len(list(stated(template)))] * 8
     assert checks["failing"].sum() == 0
-    assert checks["failures"].null_count() == checks["reasons"].null_count() == 30
+    assert checks["failures"].null_count() == checks["reasons"].null_count() == 8
     balance = checks["balance_difference"]
-    assert balance.null_count() == (30 if template == 22 else 0)
+    assert balance.null_count() == (8 if template == 22 else 0)
     assert balance.drop_nulls().sum() == 0
 
 
@@ -233,7 +233,7 @@ def clean(reports: pl.DataFrame) -> list[slips.Filing]:
 def filings() -> list[slips.Filing]:
     """Give filings of the sample on all forms of businesses."""
     sample = fk.sample()
-    ids = sample.statements.ids()["id"].sample(240, seed=7)
+    ids = sample.statements.ids()["id"].sample(120, seed=7)
     listed = sample.statements.get(ids)["idUctovnychVykazov"].explode().drop_nulls()
     return clean(sample.reports.get(listed))
 
@@ -274,7 +274,7 @@ def test_errors_of_filers_are_caught(
     there, found = caught(filings, slip)
 
     matrix(slip.__name__, "all", f"{found} of {there}")
-    assert there > 50
+    assert there > 20
     assert found == there
 
 
@@ -285,7 +285,7 @@ def test_a_cell_beside_its_place_is_caught_where_its_sum_changes(
     there, found = caught(filings, slips.cell_shifted)
 
     matrix("cell_shifted", "where its sum changes", f"{found} of {there}")
-    assert there > 100
+    assert there > 40
     assert there / 10 < found < there
 
 
@@ -296,7 +296,7 @@ def test_a_filing_whose_periods_are_exchanged_is_right_in_itself(
     there, found = caught(filings, slips.all_exchanged)
 
     matrix("all_exchanged", "none", f"{found} of {there}")
-    assert there > 30
+    assert there > 12
     assert found == 0
 
 

@@ -62,14 +62,14 @@ def test_fields_within_a_title_page() -> None:
 
 def results(folder: Path) -> dict[str, pl.DataFrame]:
     """Return what the functions of the package return."""
-    units = SAMPLE.units.get(SAMPLE.units.ids(limit=60))
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=25))
     reports = SAMPLE.reports.get(SAMPLE.reports.ids(limit=10))
     money = SAMPLE.financials(units, [2014, 2015])
     cells = SAMPLE.cells(reports, labels=True)
     panel, flows = SAMPLE.panel(money)
     unit = int(money.filter(pl.col("reason").is_null())["unit_id"][0])
     history = SAMPLE.statement_history(unit)
-    mirror = fk.Mirror(folder / "ruz", contents=True, register=fk.sample(20))
+    mirror = fk.Mirror(folder / "ruz", contents=True, register=fk.sample(3))
     all_codes = [*SAMPLE.codelists()["field"]]
     return {
         "units": units, "reports": reports, "find": SAMPLE.units.find(["vzor"]),
