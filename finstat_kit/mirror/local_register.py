@@ -140,10 +140,10 @@ class LocalRegister(Register):
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> import polars as pl
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> pl.scan_parquet(mirror.files("units")).filter(kind="record").collect().height
-            1000
+            100
         """
         arguments.one_of("name", name, tuple(LOGS))
         if self._day is not None:
@@ -195,7 +195,7 @@ class LocalRegister(Register):
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> folder = tempfile.mkdtemp()
-            >>> mirror = fk.Mirror(folder + "/ruz", register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(folder + "/ruz", register=fk.sample(100))
             >>> report = mirror.sync()
             >>> small = mirror.extract(folder + "/small", mirror.units.ids(limit=3))
             >>> small.cite(lang="en")
@@ -234,7 +234,7 @@ class LocalRegister(Register):
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> import polars as pl
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(10))
             >>> report = mirror.sync()
             >>> assets = mirror.cells().filter(template=687, table=0, row=0, period="current")
             >>> assets.select(pl.len()).collect().item() > 10
@@ -337,11 +337,11 @@ class LocalRegister(Register):
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> import polars as pl
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(50))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(20))
             >>> report = mirror.sync()
             >>> money = mirror.financials(year=2020).filter(template=687)
             >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
-            [(30030.0, 1308.0)]
+            [(52759.0, 2788.0)]
         """
         if units is not None or ico is not None:
             with self._states.held(self._day):
@@ -377,11 +377,11 @@ class LocalRegister(Register):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> with mirror.serve() as url, fk.using(url):
             ...     fk.units.count()
-            1000
+            100
         """
         port = arguments.whole("port", port, 0, 65_535)
         state = self._state()

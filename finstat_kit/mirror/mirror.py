@@ -78,11 +78,11 @@ class Mirror(LocalRegister):
 
     Example:
         >>> import finstat_kit as fk, tempfile
-        >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+        >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
         >>> mirror.sync().select("list", "new").rows()[:2]
-        [('units', 989), ('statements', 9101)]
+        [('units', 98), ('statements', 895)]
         >>> with fk.using(mirror):
-        ...     fk.units.count(changed_since="2026-06-01") == fk.sample(1_000).units.count(
+        ...     fk.units.count(changed_since="2026-06-01") == fk.sample(100).units.count(
         ...         changed_since="2026-06-01")
         True
     """
@@ -197,10 +197,10 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> mirror.snapshot().select("id").collect().height
-            1000
+            100
         """
         arguments.one_of("collection", collection, COLLECTIONS)
         day = None if as_of is None else arguments.day("as_of", as_of)
@@ -226,14 +226,14 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> register = fk.sample(1_000)
+            >>> register = fk.sample(100)
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
             >>> report = mirror.sync()
             >>> register.set_today("2026-07-01")
             >>> new = register.publish(5)
             >>> report = mirror.sync()
             >>> mirror.units.count(), mirror.as_of("2026-06-30").units.count()
-            (1005, 1000)
+            (105, 100)
         """
         frozen = Frozen(self.path, arguments.day("day", day), lang=self.lang)
         frozen._state()
@@ -256,10 +256,10 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> mirror.holdings().select("collection", "listed", "held", "lacking").rows()
-            [('units', 1000, 1000, 0)]
+            [('units', 100, 100, 0)]
         """
         state = self._state()
         register = current.named(self._chosen) if self._chosen is not None else None
@@ -288,7 +288,7 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> mirror.unreadable().height
             0
@@ -326,7 +326,7 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> register = fk.sample(1_000)
+            >>> register = fk.sample(100)
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
             >>> report = mirror.sync()
             >>> register.set_today("2026-07-01")
@@ -365,7 +365,7 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> mirror.verify()["damaged"].sum()
             0
@@ -407,7 +407,7 @@ class Mirror(LocalRegister):
 
         Example:
             >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(1_000))
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
             >>> report = mirror.sync()
             >>> mirror.compact()
         """

@@ -25,7 +25,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings.filing import all_cases
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.mirrors import RECORDS
 from tests.support.registers import Watched
 from tests.support.syncs import next_day
@@ -170,43 +170,50 @@ def test_corrections_changes_and_removals(tmp_path: Path) -> None:
     )
 
 
+Awkward = tuple[fk.Mirror, Sample, pl.DataFrame]
+
+
 @pytest.fixture(scope="module")
-def awkward(tmp_path_factory: pytest.TempPathFactory) -> tuple[fk.Mirror, Sample, pl.DataFrame]:
-    """Return a mirror of a sample in which each difficulty was filed and corrected, its units."""
-    sample = fk.sample(100, seed=3)
-    units = sample.units.scan().filter(pl.col("stav").is_null()).collect()
-    filings = sample.filings(units).filter("counts", kind="Riadna")
-    found: list[int] = []
-    for year, cases in ((2016, [case for case in all_cases() if case != "half"]), (2012, ["half"])):
-        filed = filings.filter(year=year, months=12).unique("unit_id", maintain_order=True)
-        filed = filed.filter(~pl.col("unit_id").is_in(found)).head(len(cases))
-        for case, (unit, statement) in zip(
-            cases, filed.select("unit_id", "statement_id").iter_rows(), strict=True
-        ):
-            sample.correct([statement], case=case)
-            sample.file([unit], year=2024, case=case if year == 2016 else None)
-            found.append(unit)
-    folder = tmp_path_factory.mktemp("awkward")
-    mirror = fk.Mirror(folder, contents=True, only=found, register=sample)
-    mirror.sync()
-    return mirror, sample, sample.units.get(found)
+def awkward(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Awkward]:
+    """Return what makes a mirror of filings with each difficulty, or with some, and remembers it.
+
+    It is that of a sample in which they were filed and corrected, beside it, and its units.
+    """
+
+    @cache
+    def made(step: int) -> Awkward:
+        sample = fk.sample(100, seed=3)
+        units = sample.units.scan().filter(pl.col("stav").is_null()).collect()
+        filings = sample.filings(units.head(5 + 60 // step)).filter("counts", kind="Riadna")
+        found: list[int] = []
+        cases = [case for case in all_cases() if case != "half"][::step]
+        for year, of_year in ((2016, cases), (2012, ["half"])):
+            filed = filings.filter(year=year, months=12).unique("unit_id", maintain_order=True)
+            filed = filed.filter(~pl.col("unit_id").is_in(found)).head(len(of_year))
+            for case, (unit, statement) in zip(
+                of_year, filed.select("unit_id", "statement_id").iter_rows(), strict=True
+            ):
+                sample.correct([statement], case=case)
+                sample.file([unit], year=2024, case=case if year == 2016 else None)
+                found.append(unit)
+        folder = tmp_path_factory.mktemp("awkward")
+        mirror = fk.Mirror(folder, contents=True, only=found, register=sample)
+        mirror.sync()
+        return mirror, sample, sample.units.get(found)
+
+    return made
 
 
 @pytest.mark.parametrize(
-    ("year", "unit_by_unit"),
-    [
-        (None, False),
-        pytest.param(2016, False, marks=pytest.mark.slow),
-        pytest.param(2024, False, marks=pytest.mark.slow),
-        pytest.param(2016, True, marks=pytest.mark.slow),
-        pytest.param(2024, True, marks=pytest.mark.slow),
-    ],
-)
+    ("step", "year", "unit_by_unit"),
+    [(4, None, False),
+     *slow((1, None, False), (1, 2016, False), (1, 2024, False), (1, 2016, True), (1, 2024, True))],
+)  # fmt: skip
 def test_every_difficulty_is_what_the_register_makes_of_it(
-    awkward: tuple[fk.Mirror, Sample, pl.DataFrame], year: int | None, unit_by_unit: bool
+    awkward: Callable[[int], Awkward], step: int, year: int | None, unit_by_unit: bool
 ) -> None:
     """The filing taken, the reason, what supersedes it and why that has no figures."""
-    mirror, sample, units = awkward
+    mirror, sample, units = awkward(step)
     # A unit alone has few statements, all of which are requested.
     parts = list(units.iter_slices(1)) if unit_by_unit else [units]
     years = year if unit_by_unit else None  # of many units the register has a hint, no rule
@@ -316,8 +323,8 @@ def test_a_form_with_another_caption_gives_no_number(tmp_path: Path, rows: str) 
 @pytest.mark.slow
 def test_what_is_not_held_has_the_reason(tmp_path: Path) -> None:
     """The newest years are answered before the older ones are there, each row or its reason."""
-    slow = Watched(REGISTER, page_size=100, rate=1.0)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=slow)
+    patient = Watched(REGISTER, page_size=100, rate=1.0)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=["statements", "reports"], register=patient)
     mirror.sync(budget=350)
     of_years = {year: mirror.financials(year=year).collect() for year in (2024, 2016)}
 
