@@ -46,13 +46,14 @@ RUN = [
 
 @pytest.fixture(scope="session")
 def in_git() -> set[Path]:
-    """Give the files that a fresh clone has; staged ones count."""
+    """Give the files and folders that a fresh clone has; staged ones count."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a checkout")
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return {ROOT / name for name in listed.stdout.split("\0") if name}
+    files = {ROOT / name for name in listed.stdout.split("\0") if name}
+    return files | {folder for file in files for folder in file.parents}
 
 
 @pytest.mark.parametrize("path", RUN)
@@ -91,7 +92,6 @@ def test_every_python_block_is_found() -> None:
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_links_and_pictures_are_in_git(path: Path, in_git: set[Path]) -> None:
     """Every relative link leads to a file of a fresh clone, and to a heading that it has."""
-    folders = {folder for file in in_git for folder in file.parents}
     for link in links(path.read_text(encoding="utf-8")):
         target, _, anchor = link.partition("#")
         # The notebooks are copied to docs/notebooks when the site is built.
@@ -99,7 +99,7 @@ def test_links_and_pictures_are_in_git(path: Path, in_git: set[Path]) -> None:
         if file.suffix == ".ipynb" and file.parent == DOCS / "notebooks":
             file = ROOT / "notebooks" / file.name
 
-        assert file in in_git | folders, f"{link} is not in git"
+        assert file in in_git, f"{link} is not in git"
         if anchor:
             assert anchor in headings(file), f"{link}: there is no such heading"
 

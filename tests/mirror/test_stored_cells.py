@@ -107,7 +107,7 @@ def test_cells_of_a_report_that_does_not_fit_are_no_cells() -> None:
 
 @pytest.fixture(scope="module")
 def register() -> Watched:
-    return Watched(fk.sample(30), page_size=200)
+    return Watched(fk.sample(8), page_size=200)
 
 
 @pytest.fixture(scope="module")

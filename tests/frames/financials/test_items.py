@@ -50,6 +50,7 @@ def make() -> ModuleType:
     return script("make")
 
 
+@pytest.mark.slow
 def test_the_file_is_what_is_made(make: ModuleType) -> None:
     """data/items.json is what data/make.py would write now."""
     assert (data_folder() / "items.json").read_bytes() == make.items()
@@ -219,7 +220,7 @@ def test_a_blank_item_stays_blank() -> None:
 @pytest.mark.parametrize("template", BUSINESSES)
 def test_items_of_drawn_reports(template: int) -> None:
     """Every item in both periods is what plain Python reads by the facts."""
-    records = [drawn(100 * template + number, template) for number in range(20)]
+    records = [drawn(100 * template + number, template) for number in range(8)]
     rows = fk.items(fk.cells(frame(*records)))
     for record in records:
         tables = {template: record["tabulky"]}

@@ -43,7 +43,7 @@ def reasons(reports: pl.DataFrame) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     ("template", "many"),
     [
-        *((template, 300) for template in BUSINESSES),
+        *((template, 100) for template in BUSINESSES),
         *slow(*((template, 1_000) for template in BUSINESSES)),
     ],
 )
@@ -56,11 +56,11 @@ def test_a_second_reader_agrees(template: int, many: int) -> None:
 
     expected = [cell for record in records for cell in filings.cells_of(record, form)]
     assert cells.select(KEY).rows() == expected
-    assert len(expected) > 10_000
+    assert len(expected) > 3_000
     assert cells.schema == CELLS
 
 
-@given(st.lists(st.tuples(st.sampled_from(BUSINESSES), st.integers(-1, 1)), max_size=30))
+@given(st.lists(st.tuples(st.sampled_from(BUSINESSES), st.integers(-1, 1)), max_size=12))
 @examples(80)
 def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:
     """Forms in any order, some a cell short or long; the order of the reports is kept."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -162,12 +163,16 @@ def test_the_same_name_means_what_the_frame_is() -> None:
     assert _of(fk.fields(counts.with_columns(mine=1)), "mine", "meaning_en") is None
 
 
+@cache
+def money() -> pl.DataFrame:
+    return SAMPLE.financials(SAMPLE.units.ids(limit=8), [2014, 2015])
+
+
 def test_the_codebook_goes_through_xlsx_and_parquet(tmp_path: Path) -> None:
     """On a third sheet and in the metadata, with the citation; also by the names read back."""
-    money = SAMPLE.financials(SAMPLE.units.ids(limit=20), [2014, 2015])
-    book, note = fk.fields(money), SAMPLE.cite()
-    xlsx = fk.write(money, tmp_path / "money.xlsx", note=note)
-    parquet = fk.write(money, tmp_path / "money.parquet", note=note)
+    book, note = fk.fields(money()), SAMPLE.cite()
+    xlsx = fk.write(money(), tmp_path / "money.xlsx", note=note)
+    parquet = fk.write(money(), tmp_path / "money.parquet", note=note)
 
     sheets = openpyxl.load_workbook(xlsx)
     rows = [tuple(cell.value for cell in row) for row in sheets["fields"].iter_rows()]
@@ -183,17 +188,16 @@ def test_the_codebook_goes_through_xlsx_and_parquet(tmp_path: Path) -> None:
 
 def test_columns_of_figures_without_a_value_are_hidden(tmp_path: Path) -> None:
     """They are there, for the next file to have the same ones; those of one's own stay in sight."""
-    money = SAMPLE.financials(SAMPLE.units.ids(limit=20), [2014, 2015])
-    money = money.with_columns(comment=pl.lit(None, pl.String))
-    sheet = openpyxl.load_workbook(fk.write(money, tmp_path / "money.xlsx")).worksheets[0]
+    figures = money().with_columns(comment=pl.lit(None, pl.String))
+    sheet = openpyxl.load_workbook(fk.write(figures, tmp_path / "money.xlsx")).worksheets[0]
     header = [cell.value for cell in sheet[1]]
     hidden = set()
     for dimension in sheet.column_dimensions.values():
         if dimension.hidden:
             hidden.update(header[dimension.min - 1 : dimension.max])
 
-    assert header == money.columns
-    empty = {name for name in money.columns if money[name].null_count() == money.height}
+    assert header == figures.columns
+    empty = {name for name in header if figures[name].null_count() == figures.height}
     assert hidden == empty - {"comment"}
     assert {"fund", "public_settlement_payable"} <= hidden
 
