@@ -213,7 +213,7 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     "answer",
     [
         pytest.param(Reply(200, {}, b'{"id":1}'), id="another record"),
-        pytest.param(Reply(500, {}, b""), id="500"),
+        pytest.param(Reply(500, {}, b""), id="500", marks=pytest.mark.slow),
         pytest.param(Reply(404, {}, b""), id="404", marks=pytest.mark.slow),
         pytest.param(Reply(400, {}, b"{}"), id="400", marks=pytest.mark.slow),
     ],

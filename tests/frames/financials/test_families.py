@@ -100,10 +100,11 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
                 "net_profit": 10.0, "personnel_costs": None,
             },
         ),
-        (
+        pytest.param(
             684,
             {(0, 1, 0): "12", (0, 1, 1): "9", (1, 130, 0): "3", (1, 119, 0): "8"},
             {"total_assets": 12.0, "liabilities": 3.0, "equity": 8.0},
+            marks=pytest.mark.slow,
         ),
         (
             1180,
@@ -117,13 +118,14 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
                 "donations_received": 6.0, "revenue_total": 30.0, "sales": None,
             },
         ),
-        (
+        pytest.param(
             385,
             {(1, 101, 0): "9", (1, 103, 0): "9", (1, 73, 0): "-2", (3, 78, 2): "-2"},
             {"accruals_liabilities": 9.0, "deferred_income": 9.0, "net_profit_in_balance": -2.0,
              "net_profit": -2.0},
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             1180,
             {
                 (2, 38, 2): "9.5", (2, 38, 0): "9", (3, 70, 2): "1", (3, 71, 2): "2",
@@ -134,6 +136,7 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
                 "public_collections": 3.0, "subsidies_received": 4.0, "endowment_capital": 6638.0,
                 "share_capital": None,
             },
+            marks=pytest.mark.slow,
         ),
         (
             383,
@@ -143,12 +146,13 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
                 "loans_total": 7.0, "receipts_total": None,
             },
         ),
-        (
+        pytest.param(
             383,
             {(2, 5, 0): "4", (2, 5, 1): "5", (2, 2, 0): "100.01", (0, 10, 0): "0"},
             {"receivables_total": 4.0, "tangible_assets": 100.01, "subsidy_receipts": 0.0},
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             1164,
             {
                 (0, 16, 0): "100", (0, 16, 1): "20.5", (0, 5, 0): "7", (1, 25, 0): "90",
@@ -160,6 +164,7 @@ def test_items_are_the_rows_of_another_reading_of_the_forms(recorded: Path) -> N
                 "cash_result": 30.5, "total_assets": 60.0, "cash_and_bank": 50.0,
                 "liabilities_single_entry": 5.0, "net_assets": 55.0, "liabilities": None,
             },
+            marks=pytest.mark.slow,
         ),
     ],
 )  # fmt: skip

@@ -13,6 +13,7 @@ import finstat_kit as fk
 from finstat_kit.frames.places import groups
 from tests.frames.findings.conftest import SAMPLE
 from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, Row, age_of, section_of, size_of
+from tests.support.examples import slow
 from tests.support.pictures import axes, written
 
 
@@ -159,7 +160,7 @@ def test_a_size_needs_figures() -> None:
         SAMPLE.count_by(units, "size_by_law")
 
 
-@pytest.mark.parametrize("by", ["section", "division", "age", "size_by_law"])
+@pytest.mark.parametrize("by", ["section", "size_by_law", *slow("division", "age")])
 def test_groups_are_drawn(by: str, figures: pl.DataFrame, nothing_chosen: None) -> None:
     """As bars and as boxes, with their labels and in their own order."""
     fk.use(SAMPLE)

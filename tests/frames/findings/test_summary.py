@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from tests.frames.findings.plain import age_of, quantile, section_of, size_of
+from tests.support.examples import slow
 
 Row = dict[str, Any]
 NO_VALUE: Any = 5
@@ -30,7 +31,7 @@ def by_group(rows: list[Row], *keys: str) -> dict[tuple[object, ...], list[Row]]
     return groups
 
 
-@pytest.mark.parametrize("by", ["section", "age", "size_by_law", "kraj", "division"])
+@pytest.mark.parametrize("by", ["section", "size_by_law", "kraj", *slow("age", "division")])
 def test_a_summary_is_what_plain_python_computes(by: str, figures: pl.DataFrame) -> None:
     """Counts, sum, mean, quantiles and concentration; every row of the frame is counted once."""
     result = fk.summary(figures, "sales", by=by)  # type: ignore[arg-type]
