@@ -26,7 +26,7 @@ EARLIER = [None, "2020-01-01", date(2025, 12, 31), "2000-01-01", "1999-01-01"]
 @pytest.fixture(scope="module")
 def register() -> Sample:
     """Give the register that the part is of; no test changes it."""
-    return fk.sample(1_000)
+    return fk.sample(300)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def part(tmp_path_factory: pytest.TempPathFactory, register: Sample) -> fk.Mirro
 def whole(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     """Give a mirror of all of a small register, which no test changes."""
     path = tmp_path_factory.mktemp("whole") / "ruz"
-    mirror = fk.Mirror(path, register=fk.sample(100))
+    mirror = fk.Mirror(path, register=fk.sample(40))
     mirror.sync()
     return mirror
 
@@ -164,7 +164,7 @@ def test_the_register_may_have_a_record_that_a_part_does_not(
 
 def test_a_part_names_its_day(part: fk.Mirror, whole: fk.Mirror, register: Sample) -> None:
     """The repr, the footnote and the health report name its day, and so does `since`."""
-    about = "finstat_kit sample; seed=0; units=1000, changed since 2026-01-01, as of 2026-06-30>"
+    about = "finstat_kit sample; seed=0; units=300, changed since 2026-01-01, as of 2026-06-30>"
 
     assert repr(part) == f"SAMPLE DATA <Mirror {part.path} of {about}"
     assert part.cite(lang="en") == (
