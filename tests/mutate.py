@@ -1083,8 +1083,8 @@ MUTATIONS = [
 ]
 
 
-def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str]:
-    """Return the file that a mutation changes, and its text afterwards.
+def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str, str]:
+    """Return the file that a mutation changes, its text afterwards, and that of the function.
 
     Raises:
         LookupError: Function or text is gone, or is there more than once; the message names the
@@ -1094,7 +1094,7 @@ def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str]:
     places = [
         (path, node)
         for path in (tree / "finstat_kit").rglob(file)
-        for node in _named(_parsed(path.read_text(encoding="utf-8")), name.split("."))
+        for node in _named(parsed(path.read_text(encoding="utf-8")), name.split("."))
     ]
     if len(places) != 1:
         raise LookupError(f"{mutation}: {len(places)} functions of that name; change the row")
@@ -1103,12 +1103,13 @@ def mutated(mutation: Mutation, tree: Path = ROOT) -> tuple[Path, str]:
     function = "".join(lines[node.lineno - 1 : node.end_lineno])
     if (times := function.count(mutation.before)) != 1:
         raise LookupError(f"{mutation}: the text is there {times} times; change the row")
-    lines[node.lineno - 1 : node.end_lineno] = [function.replace(mutation.before, mutation.after)]
-    return path, "".join(lines)
+    changed = function.replace(mutation.before, mutation.after)
+    lines[node.lineno - 1 : node.end_lineno] = [changed]
+    return path, "".join(lines), changed
 
 
 @cache
-def _parsed(text: str) -> ast.Module:
+def parsed(text: str) -> ast.Module:
     return ast.parse(text)
 
 
@@ -1178,7 +1179,7 @@ def main() -> None:
         if red := set(tests) - set(survivors(tree, tests, None)):
             raise SystemExit(f"these tests fail without any mutation: {' '.join(sorted(red))}")
         for mutation in chosen:
-            path, text = mutated(mutation, tree)
+            path, text, _ = mutated(mutation, tree)
             former = path.read_text(encoding="utf-8")
             path.write_text(text, encoding="utf-8")
             passed = survivors(tree, found_tests(mutation))

@@ -9,6 +9,7 @@ import jedi
 import pytest
 
 import finstat_kit as fk
+from tests.support.examples import slow
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,7 @@ def public(thing: object) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "name", ["the package", "Register", "units", "financials", "errors", "Mirror"]
+    "name", ["the package", "Register", "units", "financials", "errors", *slow("Mirror")]
 )
 def test_public_names_are_completed(name: str) -> None:
     """The package, and a name of each kind."""
@@ -50,7 +51,9 @@ OBJECTS: dict[str, Callable[[], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*OBJECTS])
+@pytest.mark.parametrize(
+    "name", ["register", "units", "pages", "error", *slow("a field", "StatementViewer")]
+)
 def test_what_calls_return_is_completed(name: str) -> None:
     """What one holds after a call."""
     thing = OBJECTS[name]()
@@ -59,6 +62,7 @@ def test_what_calls_return_is_completed(name: str) -> None:
     assert public(thing) <= completed(thing)
 
 
+@pytest.mark.slow
 def test_a_mirror_is_completed(tmp_path: Path) -> None:
     """A mirror, too, which needs a folder."""
     mirror = fk.Mirror(tmp_path / "mirror")

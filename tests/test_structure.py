@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from datetime import date
-from functools import cache
 from pathlib import Path
 
 import polars as pl
@@ -20,14 +19,9 @@ import finstat_kit as fk
 from finstat_kit import errors
 from finstat_kit.client.session import Inner
 from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
-from tests.mutate import MUTATIONS, found_tests, mutated
+from tests.mutate import MUTATIONS, found_tests, mutated, parsed
 
 PACKAGE = Path(fk.__file__).parent
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def test_the_rules_stand_on_nothing() -> None:
@@ -62,9 +56,10 @@ def test_the_registers_spelling_has_one_home() -> None:
     """Endpoints, parameters and keys of replies are spelled in wire.py alone."""
     spelled: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
-        if not any(word in path.read_text(encoding="utf-8") for word in SPELLINGS):
+        text = path.read_text(encoding="utf-8")
+        if not any(word in text for word in SPELLINGS):
             continue
-        tree = parsed(path)
+        tree = parsed(text)
         documented = {
             id(node.body[0].value)
             for node in ast.walk(tree)
@@ -107,8 +102,8 @@ def test_others_use_the_inner_interface_of_a_register() -> None:
     using = {
         (path.name, node.attr)
         for path in PACKAGE.rglob("*.py")
-        if path.parent.name != "client" and "._" in path.read_text(encoding="utf-8")
-        for node in ast.walk(parsed(path))
+        if path.parent.name != "client"
+        for node in ast.walk(parsed(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and node.attr in own and not node.attr.startswith("__")
         if not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
     }
@@ -324,11 +319,12 @@ def test_errors_show_where_the_eye_is() -> None:
 
 
 def test_every_mutation_applies() -> None:
-    """Function, text and tests of each row of tests/mutate.py are there, and it makes a module."""
+    """Function, text and tests of each row of tests/mutate.py are there, and what it makes runs."""
     for mutation in MUTATIONS:
-        path, text = mutated(mutation)
+        path, text, function = mutated(mutation)
 
-        ast.parse(text, path)
+        is_method = function.startswith(" ")
+        compile(f"class _:\n{function}" if is_method else function, path, "exec")
         assert text != path.read_text(encoding="utf-8"), mutation
         assert found_tests(mutation), mutation
 

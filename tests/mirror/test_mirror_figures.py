@@ -367,9 +367,8 @@ def test_the_first_rows_are_counted_before_a_filter(small: fk.Mirror) -> None:
     money = small.financials().select("unit_id", "year", "name")
     whole, late = money.collect(), pl.col("year") > 2018
 
-    for many in (7, 60):
-        assert_frame_equal(money.head(many).filter(late).collect(), whole.head(many).filter(late))
-        assert_frame_equal(money.filter(late).head(many).collect(), whole.filter(late).head(many))
+    assert_frame_equal(money.head(60).filter(late).collect(), whole.head(60).filter(late))
+    assert_frame_equal(money.filter(late).head(60).collect(), whole.filter(late).head(60))
 
 
 def test_rows_of_the_year_before_survive_a_filter_on_years(small: fk.Mirror) -> None:
