@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +147,7 @@ def test_one_unknown_code_is_named() -> None:
     }
 
 
+@cache
 def made_by(by: By) -> dict[str, pl.DataFrame]:
     """Return every kind of result by a field, as it is and as polars or a file hands it on."""
     counts = fk.count_by(all_units().head(400), by)
@@ -198,8 +199,8 @@ def test_labels_that_repeat_carry_their_code() -> None:
     ("by", "cut", "lang"),
     [
         ("kraj", ["Reg.of Banská Bystrica", "Extra-regio"], "en"),
-        ("skNace", ["Retail,with food predomi", "Non-specialised wh.trade"], "en"),
         ("skNace", ["Maloobchod nešpecializ.", "Čin.športových klubov"], "sk"),
+        *slow(("skNace", ["Retail,with food predomi", "Non-specialised wh.trade"], "en")),
         ("velkostOrganizacie", ["1 employees", "5-9 employees"], "en"),
     ],
 )
@@ -331,13 +332,12 @@ def test_slovak_counts_units_right() -> None:
     """One, two to four, and more have each their word."""
     frame = pl.DataFrame({"kraj": ["SK010"] * 5})
 
-    titles = [fk.plot_counts(frame.head(n), ax=axes()).get_title() for n in range(6)]
+    titles = [fk.plot_counts(frame.head(n), ax=axes()).get_title() for n in (0, 1, 2, 4, 5)]
 
     assert [title.split("\n")[1].split(",")[0] for title in titles] == [
         "0 jednotiek",
         "1 jednotka",
         "2 jednotky",
-        "3 jednotky",
         "4 jednotky",
         "5 jednotiek",
     ]
@@ -355,20 +355,19 @@ def test_every_chart_names_the_sample(name: str) -> None:
     real = fk.Register("http://127.0.0.1:9")
     real._session.fetched.codelists["regions"] = SAMPLE.regions()
 
-    sk, en = (EVERY[name](register=SAMPLE, lang=lang, ax=axes(9, 6)) for lang in LANGS)
+    sk = EVERY[name](register=SAMPLE, lang="sk", ax=axes(9, 6))
     other = EVERY[name](register=real, lang="en", ax=axes(9, 6))
 
     assert sk.get_xlabel().endswith("Zdroj: ukážkové (vymyslené) údaje")
-    assert en.get_xlabel().endswith("Source: sample (invented) data")
     assert other.get_xlabel().endswith("Source: http://127.0.0.1:9")
-    assert not [ax for ax in (sk, en, other) if "sample" in ax.get_title()]
+    assert not [ax for ax in (sk, other) if "sample" in ax.get_title()]
 
 
 @pytest.mark.parametrize("by", [*wire.BY_FIELD, *GROUPS])
 def test_every_field_has_its_words(by: Grouping) -> None:
     """In both languages; a heading never shows the name of a column."""
     frame = figures() if by == "size_by_law" else all_units()
-    charts = [fk.plot_counts(frame, by, lang=lang, ax=axes(9, 9)) for lang in LANGS]
+    charts = [fk.plot_counts(frame, by, lang=lang, top=1, ax=axes()) for lang in LANGS]
     sk, en = (" ".join(ax.get_title().split()) for ax in charts)
 
     assert sk.startswith("Účtovné jednotky podľa ")
@@ -376,7 +375,7 @@ def test_every_field_has_its_words(by: Grouping) -> None:
     assert by in GROUPS or by not in sk.split() + en.split()
 
 
-@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
+@pytest.mark.parametrize("plot", [fk.plot_counts, *slow(fk.plot_map, fk.plot_last_changes)])
 def test_the_foot_names_the_sample(plot: Any) -> None:
     """Invented data say so in both languages; a register does not."""
     sk, en = (written(plot(all_units(), lang=lang, ax=axes())) for lang in LANGS)
@@ -396,7 +395,7 @@ def test_the_foot_names_the_sample(plot: Any) -> None:
     assert "sample" not in real
 
 
-@pytest.mark.parametrize("plot", [fk.plot_counts, fk.plot_map, *slow(fk.plot_last_changes)])
+@pytest.mark.parametrize("plot", [fk.plot_map, *slow(fk.plot_counts, fk.plot_last_changes)])
 def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
     """Whatever register is current, or none: by ``register=``."""
     other = Watched(fk.sample(10))

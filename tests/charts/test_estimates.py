@@ -18,6 +18,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.frames.counts import estimation
 from finstat_kit.frames.text import number_format
+from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
 SAMPLE = fk.sample(3_000)
@@ -106,7 +107,7 @@ def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
     ("lang", "title"),
     [
         ("sk", "odhad z 900 z 2 620 000 jednotiek"),
-        ("en", "estimate from 900 of 2,620,000 units"),
+        *slow(("en", "estimate from 900 of 2,620,000 units")),
     ],
 )
 def test_the_title_says_how_much_was_drawn(lang: Lang, title: str) -> None:

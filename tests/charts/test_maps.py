@@ -100,9 +100,9 @@ def test_tiles_lie_as_the_districts_do() -> None:
 @pytest.mark.parametrize(
     ("by", "size", "lang", "scale"),
     [
-        ("kraj", (8, 3.9), "sk", 0.7),
         ("okres", (10, 6.4), "en", 0.7),
-        *slow(("kraj", (8, 3.9), "en", 1.5), ("okres", (10, 6.4), "sk", 1.5)),
+        *slow(("kraj", (8, 3.9), "sk", 0.7), ("kraj", (8, 3.9), "en", 1.5)),
+        *slow(("okres", (10, 6.4), "sk", 1.5)),
     ],
 )
 def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
@@ -204,7 +204,7 @@ def test_values_that_are_no_numbers_are_missing() -> None:
     ) == Counter({"–": 6, "2": 2})
 
 
-@pytest.mark.parametrize("name", ["*", "^x$", "^.*$", "^y$"])
+@pytest.mark.parametrize("name", ["*", "^x$", *slow("^.*$", "^y$")])
 def test_values_and_codes_of_any_name_and_kind_are_drawn(name: str) -> None:
     """A column of any name is drawn, and codes of any kind of categories."""
     plain = pl.DataFrame({"code": ["SK010", "SK021"], "x": [1.5, 2.5]})
@@ -315,11 +315,12 @@ def test_numbers_that_no_axis_can_hold_are_missing(huge: float) -> None:
     assert legend_of(ax) == ["1", "2", "no value"]
 
 
-@pytest.mark.parametrize(("by", "size"), [("kraj", (3.54, 3.2)), ("okres", (3.54, 3.2))])
-@pytest.mark.parametrize("lang", LANGS)
-def test_names_are_read_at_the_width_of_a_column(by: Any, size: Any, lang: Lang) -> None:
+@pytest.mark.parametrize(
+    ("by", "lang"), [("kraj", "en"), ("okres", "sk"), *slow(("kraj", "sk"), ("okres", "en"))]
+)
+def test_names_are_read_at_the_width_of_a_column(by: Any, lang: Lang) -> None:
     """In seven points and more: the short ones, where the names have no room; all are different."""
-    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(*size))
+    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(3.54, 3.2))
 
     check_legible(ax)
     drawn = [text for text in texts(ax) if isinstance(text, TileText)]

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 
 import finstat_kit as fk
 from finstat_kit.arguments import Grouping, Lang
-from tests.support.charts import EVERY
+from tests.support.charts import EVERY, figures
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible
 from tests.support.units import SAMPLE, all_units
@@ -22,14 +22,13 @@ from tests.support.units import SAMPLE, all_units
 
 @pytest.mark.parametrize(
     ("lang", "size"),
-    [("sk", None), ("en", (8, 7.5)), *slow(("en", None), ("sk", (6, 7)), ("en", (9, 12)))],
+    [("sk", None), *slow(("en", (8, 7.5)), ("en", None), ("sk", (6, 7)), ("en", (9, 12)))],
 )
 def test_long_names_have_two_lines(lang: Lang, size: tuple[float, float] | None) -> None:
     """Where there is room; a figure of the chart's own is as tall as they need."""
-    money = SAMPLE.financials(all_units().head(600), 2016)
     drawings: list[Callable[[Axes | None], Axes]] = [
         lambda ax: fk.plot_counts(all_units(), "section", lang=lang, ax=ax),
-        lambda ax: fk.plot_spread(money, "sales", by="section", lang=lang, ax=ax),
+        lambda ax: fk.plot_spread(figures(150), "sales", by="section", lang=lang, ax=ax),
     ]
     for draw in drawings:
         ax = draw(None if size is None else axes(*size))
@@ -44,9 +43,9 @@ def test_long_names_have_two_lines(lang: Lang, size: tuple[float, float] | None)
 @pytest.mark.parametrize(
     ("lang", "size"),
     [
-        ("sk", (4, 3)),
         ("en", (3.5, 2.5)),
-        *slow(("sk", (3.5, 2.5)), ("en", (5, 4)), ("sk", (6, 2)), ("en", (12, 2.5))),
+        *slow(("sk", (4, 3)), ("sk", (3.5, 2.5)), ("en", (5, 4)), ("sk", (6, 2))),
+        *slow(("en", (12, 2.5))),
     ],
 )
 def test_bars_in_small_axes_are_legible(lang: Lang, size: tuple[float, float]) -> None:
@@ -70,11 +69,7 @@ def test_a_picture_holds_no_character_that_is_not_drawn() -> None:
     drawings: list[Callable[[], Axes]] = [
         lambda: fk.plot_history(money, "sales", register=SAMPLE),
         lambda: fk.plot_counts(counts, register=SAMPLE),
-        *(
-            partial(draw, register=SAMPLE, **{text: HOSTILE})
-            for draw in EVERY.values()
-            for text in ("title", "note")
-        ),
+        *(partial(draw, register=SAMPLE, title=HOSTILE, note=HOSTILE) for draw in EVERY.values()),
     ]
     for draw in drawings:
         ax = draw()
@@ -84,5 +79,5 @@ def test_a_picture_holds_no_character_that_is_not_drawn() -> None:
         plt.close(ax.figure)  # type: ignore[arg-type]
 
         texts = "".join(ElementTree.fromstring(file.getvalue()).itertext())
-        assert "Ruža" in texts
+        assert texts.count("Ruža") >= (2 if isinstance(draw, partial) else 1)
         assert not {letter for letter in texts if not letter.isprintable()} - {"\n", "\u00a0"}

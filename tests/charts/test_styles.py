@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
 from finstat_kit.charts.parts import drawing
-from tests.support.charts import EVERY
+from tests.support.charts import EVERY, figures
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, laid_out, texts, written
 from tests.support.units import SAMPLE, all_units
@@ -70,14 +70,14 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     return found
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+# What another one shows as well: the same marks and texts, of other codes.
+LIKE_ANOTHER = ("counts", "districts", "differences", "map of an estimate", "months")
+
+
 @pytest.mark.parametrize(
-    ("name", "late"),
-    [
-        ("dark_background", True),
-        *slow(("default", False)),
-    ],
+    "chart", [*(chart for chart in CHARTS if chart not in LIKE_ANOTHER), *slow(*LIKE_ANOTHER)]
 )
+@pytest.mark.parametrize(("name", "late"), [("dark_background", True), *slow(("default", False))])
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
     with style.context(name):
@@ -222,7 +222,7 @@ def test_narrow_axes_have_short_regions() -> None:
 
 def test_a_line_of_notes_is_below_a_chart() -> None:
     """As far as they fit, without details; the others are counted, and all are in ``notes``."""
-    money = SAMPLE.financials(all_units().head(150), 2016)
+    money = figures(150)
     for width, most in ((8, 3), (3.54, 6)):
         ax = fk.plot_spread(
             money, "equity_ratio", lang="en", note="Mine.", ax=axes(width, 5), register=SAMPLE
@@ -248,12 +248,11 @@ def test_a_line_of_notes_is_below_a_chart() -> None:
 @pytest.mark.parametrize("chart", ["plot_counts", "plot_spread"])
 def test_in_a_column_of_print_names_are_as_small_as_notes(chart: str) -> None:
     """Names and numbers of rows become smaller with the title, and more of the names is left."""
-    money = SAMPLE.financials(all_units().head(150), 2016)
     ax = axes(3.54, 4)
     if chart == "plot_counts":
         fk.plot_counts(all_units(), "section", lang="en", ax=ax, register=SAMPLE)
     else:
-        fk.plot_spread(money, "equity_ratio", by="kraj", lang="en", ax=ax, register=SAMPLE)
+        fk.plot_spread(figures(150), "equity_ratio", by="kraj", lang="en", ax=ax, register=SAMPLE)
 
     sizes = [text.get_fontsize() for text in (*ax.get_yticklabels(), *ax.texts)]
     assert {*sizes} == {ax.xaxis.label.get_fontsize()}

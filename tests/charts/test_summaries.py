@@ -27,7 +27,7 @@ COUNTED = SAMPLE.count_by(pl.DataFrame({"kraj": ["SK010"]}))
 
 @pytest.fixture(scope="module")
 def money() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids().sample(300, seed=1))
+    units = SAMPLE.units.get(SAMPLE.units.ids().sample(250, seed=1))
     return SAMPLE.financials(units, 2016)
 
 
@@ -507,9 +507,8 @@ def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> N
     assert f"No code: {counts}, of which without figures: {bare}." in text(ax)
 
 
-def test_a_long_heading_is_smaller_before_it_has_two_lines() -> None:
+def test_a_long_heading_is_smaller_before_it_has_two_lines(money: pl.DataFrame) -> None:
     """Up to two points; with the number of units it has two lines."""
-    money = SAMPLE.financials(SAMPLE.units.get(SAMPLE.units.ids(limit=200)), 2016)
     ax = fk.plot_spread(money, "sales", by="section", lang="sk", ax=axes(8, 6))
 
     assert len(ax.get_title().split("\n")) == 2

@@ -16,7 +16,7 @@ from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, written
 
 SAMPLE = fk.sample(3_000, seed=5)
-YEARS = range(2014, 2019)
+YEARS = range(2014, 2018)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def values(ax: Axes) -> list[float]:
     return sorted(float(y) for line in lines for y in line if not np.isnan(y))
 
 
-@pytest.mark.parametrize("statistic", [None, "sum", "n", "share_top5"])
+@pytest.mark.parametrize("statistic", [None, "n", *slow("sum", "share_top5")])
 def test_a_line_is_a_group_over_the_years(money: pl.DataFrame, statistic: str | None) -> None:
     """The numbers are those of the summary, none of fewer than five units; names have n."""
     summary = fk.summary(money.filter(pl.col("kraj").str.starts_with("SK0")), "sales", by="kraj")
@@ -59,7 +59,7 @@ def test_a_line_is_a_group_over_the_years(money: pl.DataFrame, statistic: str | 
     of_nitra = summary.filter(kraj="SK023")["n"].to_list()
     assert f"Nitra (n = {min(of_nitra)}–{max(of_nitra)})" in written(ax).replace("\n", " ")
     assert ax.get_title().startswith("Sales (")
-    assert "by region, 2014–2018" in ax.get_title()
+    assert "by region, 2014–2017" in ax.get_title()
     assert f"{summary['n'].sum()} of {summary['units'].sum():,} unit-years" in ax.get_title()
 
 
@@ -80,11 +80,11 @@ def test_many_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     districts = fk.summary(money, "total_assets", by="okres").with_columns(
         n=pl.lit(5, pl.Int64), median=pl.lit(1.0)
     )
-    for number in (12, 13, 30):
+    for number in (12, 30):
         some = districts["okres"].drop_nulls().unique().sort().head(number)
         ax = fk.plot_history(districts.filter(pl.col("okres").is_in(some.implode())), lang="en")
 
-        assert len(panels(ax)) == {12: 0, 13: 13, 30: 24}[number]
+        assert len(panels(ax)) == {12: 0, 30: 24}[number]
         assert len({panel.get_ylim() for panel in panels(ax)}) <= 1
         assert ("Further groups, not shown: 6." in written(ax)) == (number == 30)
 
@@ -127,7 +127,7 @@ def test_several_units_stand_side_by_side(money: pl.DataFrame) -> None:
 def test_years_follow_each_other(money: pl.DataFrame) -> None:
     """From the least to the largest, whatever the order of the rows."""
     ax = fk.plot_history(
-        fk.summary(money, "sales", by=None).sample(5, seed=1, shuffle=True), ax=axes()
+        fk.summary(money, "sales", by=None).sample(4, seed=1, shuffle=True), ax=axes()
     )
 
     xs = [float(x) for x in np.asarray(ax.lines[0].get_xdata(), dtype=float)]

@@ -12,11 +12,12 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.client.sample import Sample
+from tests.support.examples import slow
 
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(300)
+    return fk.sample(80)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def money(sample: Sample) -> pl.DataFrame:
     return fk.ratios(sample.financials(sample.units.ids()), keep=True)
 
 
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("lang", ["en", *slow("sk")])
 def test_figures_are_those_of_the_filings_it_names(
     sample: Sample, money: pl.DataFrame, lang: Lang
 ) -> None:

@@ -13,8 +13,8 @@ from tests.support.units import SAMPLE, all_units
 
 
 @cache
-def figures() -> pl.DataFrame:
-    return SAMPLE.financials(all_units().head(60), 2016)
+def figures(number: int = 60) -> pl.DataFrame:
+    return SAMPLE.financials(all_units().head(number), 2016)
 
 
 EVERY: dict[str, Callable[..., Axes]] = {
