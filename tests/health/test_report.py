@@ -18,6 +18,7 @@ from finstat_kit.cli import commands
 from finstat_kit.errors import TransportError
 from finstat_kit.health.lines import EXPECTED
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import slow
 from tests.support.faults import CLOSE, FaultServer, reply
 from tests.support.pages import ROOT
 from tests.support.registers import Altered, Watched
@@ -123,7 +124,7 @@ ALTERED: list[tuple[str, str, object, str, str, str]] = [
 @pytest.mark.parametrize(
     ("path", "answer", "check", "status", "seen"),
     [
-        pytest.param(*of_case, id=case, marks=pytest.mark.slow if place % 3 else ())
+        pytest.param(*of_case, id=case, marks=pytest.mark.slow if place % 5 else ())
         for place, (case, *of_case) in enumerate(ALTERED)
     ],
 )
@@ -162,8 +163,11 @@ def test_a_window_that_is_dropped_on_continued_pages_is_noticed() -> None:
     [
         (r"^zmenene-od=2000-01-01&pokracovat", "max-zaznamov=7", "default page", "warn", "7 ids"),
         ("max-zaznamov=10000&", "max-zaznamov=500", "largest page", "warn", "500 ids, flag true"),
-        ("max-zaznamov=10001", Reply(418, {}, b""), "above the largest page", "warn", "status 418"),
-        ("max-zaznamov=10000&", Reply(400, {}, b""), "largest page", "fail", "status 400"),
+        *slow(
+            ("max-zaznamov=10001", Reply(418, {}, b""), "above the largest page", "warn",
+             "status 418"),
+            ("max-zaznamov=10000&", Reply(400, {}, b""), "largest page", "fail", "status 400"),
+        ),
         ("max-zaznamov=1&", "max-zaznamov=1&zmenene-od=2000-01-01", "day of change", "fail",
          "listed for its day, listed for the next"),
         ("ico=", "pokracovat-za-id=0", "filters", "fail", "1,000 of its IČO"),
@@ -282,13 +286,15 @@ def test_the_worst_comes_first() -> None:
     ("steps", "seen", "requests"),
     [
         ([CLOSE], "no complete reply", 3),
-        ([reply(b"", 500)], "status 500", 3),
         ([reply(HTML)], "HTML under status 200", 3),
-        ([reply(b"well")], "no JSON object under status 200", 3),
-        ([reply(b"", 404)], "status 404", 3),
         ([reply(HTML, 403)], "status 403: “Request Rejected", 1),
         ([reply(b"", 429)], "status 429", 1),
-        ([reply(b"", 503, Retry_After="60")], "status 503", 1),
+        *slow(
+            ([reply(b"", 500)], "status 500", 3),
+            ([reply(b"well")], "no JSON object under status 200", 3),
+            ([reply(b"", 404)], "status 404", 3),
+            ([reply(b"", 503, Retry_After="60")], "status 503", 1),
+        ),
     ],
 )
 def test_a_register_in_ruins_is_one_line(steps: list[Any], seen: str, requests: int) -> None:

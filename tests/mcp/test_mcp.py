@@ -36,7 +36,7 @@ YEAR: Final = 2020
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(200)
+    return fk.sample(100)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +141,7 @@ def test_the_python_lines_give_the_same(sample: Sample, unit: int) -> None:
     assert rows(scope["found"], "n", "median") == table(found, "n", "median")
 
 
+@pytest.mark.slow
 def test_over_standard_input_and_output(tmp_path: Path) -> None:
     """Tools, resources and a citation, as an assistant gets them from the command."""
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=fk.sample(20))
@@ -176,6 +177,11 @@ def test_standard_output_has_the_protocol_alone() -> None:
     }  # fmt: skip
     find = {"name": "find_units", "arguments": {"text": "orol", "limit": 1}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": find}
+    tools = {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}
+    items = {
+        "jsonrpc": "2.0", "id": 4, "method": "resources/read",
+        "params": {"uri": "finstat-kit://items"},
+    }  # fmt: skip
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     with subprocess.Popen(
         [sys.executable, "-m", "finstat_kit", "mcp", "--sample"],
@@ -184,15 +190,17 @@ def test_standard_output_has_the_protocol_alone() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         replies = []
-        for message in (start, ready, call):
+        for message in (start, ready, call, tools, items):
             print(json.dumps(message), file=process.stdin, flush=True)
             if "id" in message:
                 replies.append(json.loads(process.stdout.readline()))
         process.stdin.close()
         rest = process.stdout.read()
 
-    assert [reply["id"] for reply in replies] == [1, 2]
+    assert [reply["id"] for reply in replies] == [1, 2, 3, 4]
     assert "best of" in replies[1]["result"]["content"][0]["text"]  # the warning, for the reader
+    assert len(replies[2]["result"]["tools"]) == 8
+    assert replies[3]["result"]["contents"][0]["text"].startswith("item,label_sk")
     assert rest == ""
 
 

@@ -409,10 +409,9 @@ def test_code_gives_the_same_selection_in_a_fresh_process(tmp_path: Path) -> Non
 @pytest.mark.parametrize("dtype", [pl.Float64, pl.String, None])
 def test_the_code_of_a_frame_with_other_ids_names_it(dtype: type[pl.DataType] | None) -> None:
     """As many rows as the register has units, but with ids of another type, or without some."""
-    of_all = SAMPLE.units.get(SAMPLE.units.ids())
     some = pl.when(pl.int_range(pl.len()) > 2).then("id")
     ids = some if dtype is None else pl.col("id").cast(dtype)
-    explorer = fk.Explorer(of_all.with_columns(id=ids), register=SAMPLE)
+    explorer = fk.Explorer(small_units().with_columns(id=ids), register=SMALL)
 
     assert explorer.code().rstrip().endswith("selection = units")
 

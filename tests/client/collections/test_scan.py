@@ -172,7 +172,7 @@ def test_ids_that_share_no_page_are_walked_to_directly() -> None:
 
 def test_a_few_rows_of_a_filter_cost_few_records() -> None:
     """The register does not know the filter; the first rows are among the first records."""
-    reg = fk.sample(3_000)
+    reg = fk.sample(1_200)
     in_bratislava = reg.units.scan().filter(pl.col("kraj") == "SK010")
 
     rows = in_bratislava.head(5).collect(engine="streaming")
@@ -226,7 +226,7 @@ def test_the_last_records_are_had_by_their_ids(query: Callable[[pl.LazyFrame], A
     with pytest.raises(fk.UsageError, match=re.escape(cure)):
         query(fk.Register("http://register.example").reports.scan()).collect()
 
-    reg = fk.sample(300)
+    reg = fk.sample(10)
     last = reg.reports.get(reg.reports.ids().tail(5))
     assert last.equals(reg.reports.scan().tail(5).collect())
 

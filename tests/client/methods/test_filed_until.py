@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from pathlib import Path
+from functools import cache
 
 import polars as pl
 import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from tests.support.examples import slow
+from tests.support.mirrors import synced
 from tests.support.remote_sample import Behind
 
 FIRST, SECOND = "2024-06-30", "2024-09-30"
 
 
+@cache
 def sample() -> tuple[Sample, int, list[int]]:
     """Return a sample with a unit whose statement of 2023 was corrected once, and its ids."""
-    register = fk.sample(30)
+    register = fk.sample(20)
     without = register.filings(register.units.find("vzor"), 2023)
     unit = int(without.filter(reason="no_filing_for_year")["unit_id"][0])
     filed = register.file([unit], year=2023, on=FIRST)
@@ -26,13 +29,18 @@ def sample() -> tuple[Sample, int, list[int]]:
     return register, unit, [*filed["id"], *corrected["id"]]
 
 
-@pytest.fixture(params=["sample", "network", "mirror"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[fk.Register]:
+@pytest.fixture(scope="module")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
+    register, _, _ = sample()
+    path = synced(tmp_path_factory.mktemp("mirrors") / "ruz", register, contents=True)
+    return fk.Mirror(path)
+
+
+@pytest.fixture(params=["mirror", "sample", *slow("network")])
+def source(request: pytest.FixtureRequest, mirror: fk.Mirror) -> Iterator[fk.Register]:
     """Give the sample, a register behind an address, or a mirror."""
     register, _, _ = sample()
     if request.param == "mirror":
-        mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-        mirror.sync()
         yield mirror
     else:
         yield register if request.param == "sample" else Behind(register).register()
@@ -42,7 +50,7 @@ def test_a_later_correction_is_left_out(source: fk.Register) -> None:
     """From its day on it counts."""
     _, unit, (first, second) = sample()
     for day, taken, supersedes in (
-        (None, second, 1), (SECOND, second, 1), ("2024-09-29", first, 0), (FIRST, first, 0),
+        (None, second, 1), (SECOND, second, 1), ("2024-09-29", first, 0),
         (date(2024, 6, 30), first, 0),
     ):  # fmt: skip
         money = source.financials([unit], 2023, filed_until=day)
@@ -86,11 +94,9 @@ def test_a_filing_without_a_day_counts_as_filed_when_its_period_ends(source: fk.
     assert 0 < dated.height < filings.height
 
 
-def test_a_mirror_answers_for_all_units_as_for_some(tmp_path: Path) -> None:
+def test_a_mirror_answers_for_all_units_as_for_some(mirror: fk.Mirror) -> None:
     """Its lazy frame, too."""
-    register, unit, _ = sample()
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
-    mirror.sync()
+    _, unit, _ = sample()
     some = mirror.financials(mirror.units.ids(), 2023, filed_until=FIRST)
 
     assert mirror.financials(year=2023, filed_until=FIRST).collect().equals(some)
