@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli, main
+from tests.support.examples import slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -206,7 +207,7 @@ def test_find_prints_units_by_name_that_other_commands_read() -> None:
     assert figures.splitlines()[1].startswith("365,")
 
 
-@pytest.mark.parametrize("unit", ["365", "00372491", "orol 510 sro"])
+@pytest.mark.parametrize("unit", ["00372491", "orol 510 sro", *slow("365")])
 def test_filings_lists_those_of_one_unit(unit: str) -> None:
     """By id, by IČO or by words that only its name has: with forms, superseded ones included."""
     rows = pl.read_csv(io.BytesIO(run("filings", unit, "--sample").stdout_bytes))

@@ -174,7 +174,7 @@ def test_a_change_within_a_session_is_seen_by_the_next_call(behind: Behind, file
 )
 def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]) -> None:
     """Whatever changed when: a record from the file is the record that the register has now."""
-    behind = Behind(fk.sample(300))
+    behind = Behind(fk.sample(20))
     file = tmp_path / "ruz.cache"
     file.unlink(missing_ok=True)
     ids = behind.sample.units.ids(limit=8)["id"].to_list()

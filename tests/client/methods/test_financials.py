@@ -68,7 +68,7 @@ def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
 def test_a_few_units_are_what_was_drawn() -> None:
     """Figures, reasons and ratios, on the old forms and the new ones."""
     years = [2012, 2016, 2021]
-    money = SAMPLE.financials(all_units().sample(90, seed=2), years)
+    money = SAMPLE.financials(all_units().sample(60, seed=2), years)
 
     assert set(check(SAMPLE, money)) >= {None, "no_filing", "no_filing_for_year", "non_public"}
     families = money["family"].drop_nulls().unique().to_list()
@@ -134,7 +134,7 @@ def test_the_year_before() -> None:
 def test_what_is_carried_along() -> None:
     """Codes of the units, so that labels, counts and maps work at once."""
     with fk.using(SAMPLE):
-        money = fk.financials(all_units().head(50), 2016)
+        money = fk.financials(all_units().head(20), 2016)
 
         labelled = fk.resolve_labels(money, columns=[*CARRIED])
         counts = fk.count_by(money, "kraj")
@@ -142,9 +142,9 @@ def test_what_is_carried_along() -> None:
     labels = {"region", "district", "legal_form", "activity", "size_class"}
     assert labels <= set(labelled.columns)
     for field in (*CARRIED, "datumZalozenia", "datumZrusenia"):
-        assert money[field].to_list() == all_units().head(50)[field].to_list()
+        assert money[field].to_list() == all_units().head(20)[field].to_list()
     assert counts["count"].sum() == money.height
-    assert money["name"].to_list() == all_units().head(50)["nazovUJ"].to_list()
+    assert money["name"].to_list() == all_units().head(20)["nazovUJ"].to_list()
 
 
 def test_what_the_title_page_says_stands_beside_the_codes_of_today() -> None:
@@ -186,7 +186,7 @@ def test_the_consolidated_twin_and_the_older_correction() -> None:
 
 def test_two_periods_that_end_in_a_year() -> None:
     """The regular one is the row, and it is told that there are two."""
-    filed = filed_by_some().filter("counts")
+    filed = filed_by_firms().filter("counts")
     special = filed.filter(kind="Mimoriadna").join(
         filed.filter(kind="Riadna"), on=["unit_id", "year"]
     )
@@ -199,7 +199,7 @@ def test_two_periods_that_end_in_a_year() -> None:
 
 @cache
 def money_of_firms() -> pl.DataFrame:
-    return SAMPLE.financials([unit for unit, _ in with_one(2016)], 2016).filter(template=699)
+    return SAMPLE.financials([unit for unit, _ in with_one(2016)[:16]], 2016).filter(template=699)
 
 
 @pytest.mark.parametrize(
@@ -207,13 +207,15 @@ def money_of_firms() -> pl.DataFrame:
     [
         (lambda form: form["riadky"][0]["text"].update(sk="iné"), {"total_assets"}),
         (lambda form: form["riadky"].append(form["riadky"][-1]), {"total_assets", "inventories"}),
-        (
-            lambda form: form["riadky"].insert(40, form["riadky"][3]),
-            {"total_assets", "inventories"},
-        ),
-        (
-            lambda form: [cell["text"].update(sk="Iné") for cell in form["hlavicka"]],
-            {"total_assets", "inventories"},
+        *slow(
+            (
+                lambda form: form["riadky"].insert(40, form["riadky"][3]),
+                {"total_assets", "inventories"},
+            ),
+            (
+                lambda form: [cell["text"].update(sk="Iné") for cell in form["hlavicka"]],
+                {"total_assets", "inventories"},
+            ),
         ),
     ],
 )
@@ -285,19 +287,19 @@ def test_a_length_that_does_not_fit() -> None:
         for table in (record.get("obsah") or {}).get("tabulky", [])[1:2]:  # type: ignore[attr-defined]
             table["data"].pop()
 
-    units = filing().head(30)
+    units = filing().head(10)
 
     money = altered(SAMPLE, cut).financials(units, 2016)
 
     usual = SAMPLE.financials(units, 2016)
     readable = usual["reason"].is_null() | (usual["reason"] == "all_blank")
     assert set(money.filter(readable)["reason"]) == {"length_mismatch"}
-    assert money.select(BUSINESS).null_count().sum_horizontal()[0] == 30 * len(BUSINESS)
+    assert money.select(BUSINESS).null_count().sum_horizontal()[0] == 10 * len(BUSINESS)
 
 
 @pytest.mark.parametrize(
     ("template", "reason"),
-    [(733, "template_missing"), (716, "item_not_in_form"), (725, "item_not_in_form")],
+    [(733, "template_missing"), (716, "item_not_in_form"), *slow((725, "item_not_in_form"))],
 )
 def test_forms_without_items(template: int, reason: str) -> None:
     """Tables of another form: the form is named, and so is the reason; the sample has no 733."""
@@ -306,11 +308,10 @@ def test_forms_without_items(template: int, reason: str) -> None:
         if record.get("idSablony") in (687, 699):
             record["idSablony"] = template
 
-    twenty = firms().head(20)
-    money = altered(SAMPLE, other).financials(twenty, 2016)
+    money = altered(SAMPLE, other).financials(firms().head(8), 2016)
 
     off = money.filter(pl.col("reason") == reason)
-    assert off.height > 10
+    assert off.height > 4
     assert set(off["template"]) == {template}
 
 
@@ -345,7 +346,7 @@ def without(year: int) -> list[int]:
 @cache
 def with_one(year: int) -> list[tuple[int, int]]:
     """Return units with one filing of a year, which has figures, and its statement."""
-    money = SAMPLE.financials(filed_regularly().head(60), year).filter(
+    money = SAMPLE.financials(filed_regularly().head(40), year).filter(
         pl.col("reason").is_null(), pl.col("sums_failing") == 0, supersedes=0, periods_in_year=1
     )
     return money.select("unit_id", "statement_id").rows()
@@ -812,10 +813,12 @@ def with_title_page(
     [
         ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
         ({"obdobieOd": "2016-02"}, "00061387", "period"),
-        ({"obdobieDo": "2017-12"}, "00061387", "period"),
         ({"ico": "61 387"}, "00061387", None),
         ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
-        ({"ico": "99999999"}, None, None),
+        *slow(
+            ({"obdobieDo": "2017-12"}, "00061387", "period"),
+            ({"ico": "99999999"}, None, None),
+        ),
     ],
 )
 def test_a_title_page_of_another_unit_or_period_is_named(
@@ -827,7 +830,7 @@ def test_a_title_page_of_another_unit_or_period_is_named(
     assert row_of(register, unit, 2016)["title_page"] == found
 
 
-@pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), ({}, None)])
+@pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), *slow(({}, None))])
 def test_where_a_title_page_differs_is_named_everywhere(
     page: dict[str, str | None], found: str | None
 ) -> None:
@@ -1001,7 +1004,7 @@ def test_long_work_is_refused_first() -> None:
 
 def test_ratios_of_other_frames() -> None:
     """A LazyFrame stays lazy; what is no financials is refused."""
-    money = SAMPLE.financials(filing().head(20), 2016)
+    money = SAMPLE.financials(filing().head(8), 2016)
 
     lazy = fk.ratios(money.lazy())
 
