@@ -179,8 +179,7 @@ def _draw_tiles(
 ) -> None:
     # One size for all names and one for all numbers, set by the longest.
     names, short, numbers = (
-        {code: Choice(text_of[code], *_extent(text_of, grid)) for code in grid.tiles}
-        for text_of in (tiles.NAMES[lang], tiles.SHORT_NAMES[lang], written)
+        _choices(text_of, grid) for text_of in (tiles.NAMES[lang], tiles.SHORT_NAMES[lang], written)
     )
     lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
     for code, tile in grid.tiles.items():
@@ -201,11 +200,14 @@ def _draw_tiles(
     ax.spines[:].set_visible(False)
 
 
-def _extent(text_of: Mapping[str, str], grid: _Grid) -> tuple[float, int]:
-    """Return the width of the longest line, by the height of a letter, and the most lines."""
+def _choices(text_of: Mapping[str, str], grid: _Grid) -> dict[str, Choice]:
+    """Return the text of each tile, with the extent of all: the longest line, the most lines."""
     texts_of = [text_of[code].split("\n") for code in grid.tiles]
-    lines = {line for parts in texts_of for line in parts}
-    return max(drawing.breadth(line, 72) for line in lines), max(map(len, texts_of))
+    longest = max(
+        drawing.breadth(line, 72) for line in {line for parts in texts_of for line in parts}
+    )
+    most = max(map(len, texts_of))
+    return {code: Choice(text_of[code], longest, most) for code in grid.tiles}
 
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:

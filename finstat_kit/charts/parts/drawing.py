@@ -110,19 +110,20 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 def breadth(line: str, size: float) -> float:
     """Return the width of a line of text in inches."""
-    font = FontProperties(size=size)
+    font = FontProperties(size=72)
     settings: Any = rcParams  # each of its keys has a type of its own
     families = tuple(tuple(settings.get(f"font.{name}", ())) for name in font.get_family())
-    return _breadth(printable(line), font, families)
+    return _breadth(printable(line), font, families) * size / 72
 
 
 @lru_cache(10_000)
 def _breadth(line: str, font: FontProperties, families: tuple[tuple[str, ...], ...]) -> float:
-    """Measure a line, which takes a millisecond; a layout measures each line several times.
+    """Measure a line, which takes a millisecond; a layout measures each line in several sizes.
 
     Args:
         line: What is measured.
-        font: Where its family is a generic one, rcParams say what that is.
+        font: Where its family is a generic one, rcParams say what that is. A line is as wide as its
+            letters are high.
         families: What they say.
     """
     points, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)

@@ -131,8 +131,8 @@ def narrowed(
         if value in ratios.NUMBERS:
             used_columns.update(ratios.columns_of(value))
     assemble.check_types(schema, used_columns, argument)
-    own = assemble.schema()
-    amounts = [n for n in schema if n in values or own.get(n) == pl.Float64]
+    of_financials = assemble.schema()
+    amounts = [n for n in schema if n in values or of_financials.get(n) == pl.Float64]
     numbers = assemble.numbers(used_columns.intersection(amounts))
     used = [name for name in schema if name in used_columns]
     table = frame.lazy().select(used).with_columns(numbers).collect()
