@@ -40,7 +40,7 @@ class Filed:
 @cache
 def _report() -> dict[str, Any]:
     """Return the body of a report of the sample, on form 699."""
-    sample = fk.sample(300)
+    sample = fk.sample(10)
     reports = sample.reports.scan().filter(pl.col("idSablony") == 699).head(1).collect()
     body: dict[str, Any] = json.loads(
         sample._answer("GET", "/api/uctovny-vykaz", f"id={reports['id'][0]}").body
