@@ -45,9 +45,9 @@ def money() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def years() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids(limit=600))
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=300))
     long = units.filter(pl.col("idUctovnychZavierok").list.len() >= 13)
-    return SAMPLE.financials(long.head(20), from_previous=True)
+    return SAMPLE.financials(long.head(14), from_previous=True)
 
 
 @pytest.fixture(scope="module")

@@ -114,8 +114,8 @@ COUNTED = SAMPLE.count_by(UNITS, "kraj").with_columns(pl.col("share").round_sig_
 @pytest.mark.parametrize(
     ("printed", "form"),
     [
-        (["ids", "--limit", "9"], "csv"),
         (["ids", "--limit", "9"], "ndjson"),
+        *slow((["ids", "--limit", "9"], "csv")),
         (["get", *map(str, UNITS["id"])], "csv"),
         (["get", *map(str, [*UNITS["id"], *UNITS["id"]])], "parquet"),
         (["financials", *map(str, UNITS["id"])], "csv"),

@@ -213,6 +213,7 @@ print("used at the end")
 """
 
 
+@pytest.mark.slow
 def test_a_file_is_closed_where_its_owner_ends(file: Path) -> None:
     """Nothing is left to the collector, which would warn; a child inherits no connection."""
     command = [sys.executable, "-X", "dev", "-W", "error", "-W", FORKS, "-c", DROPS, str(file)]

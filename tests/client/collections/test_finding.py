@@ -17,6 +17,7 @@ from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.records import UNITS
 from tests.support.examples import slow
 
+SAMPLE = fk.sample()
 NAMES = [
     "Orol, s. r. o.", "OROL Agro a.s.", "Nový Orol spol. s r.o.", "Orolík", "Orol, a.s.",
     "„Orol“", "Agro Orolák", "Žriebä 24 & syn", "Orol",
@@ -188,12 +189,11 @@ def test_a_register_without_names_finds_every_kind_of_number() -> None:
 
 def test_where_one_unit_is_wanted_several_meanings_are_an_error() -> None:
     """Which lists them; it never takes the first."""
-    register = fk.sample()
     with pytest.warns(RegisterWarning):
-        units = register.units.find("61387")
+        units = SAMPLE.units.find("61387")
 
     with pytest.raises(fk.UsageError) as refused:
-        register.statement_history(units)
+        SAMPLE.statement_history(units)
 
     for row in units.select("id", "nazovUJ", "ico", "mesto").rows():
         assert ", ".join(map(str, row)) in str(refused.value)
@@ -295,16 +295,15 @@ def test_a_text_without_words_is_refused(source: fk.Register, text: str) -> None
 
 def test_functions_of_units_take_what_is_found() -> None:
     """As they take records."""
-    register = fk.sample()
-    unit = register.units.find("00372491")
+    unit = SAMPLE.units.find("00372491")
 
-    assert register.financials(unit, 2015)["unit_id"].to_list() == [365]
-    assert register.filings(unit).equals(register.filings([365]))
+    assert SAMPLE.financials(unit, 2015)["unit_id"].to_list() == [365]
+    assert SAMPLE.filings(unit).equals(SAMPLE.filings([365]))
 
 
 def test_several_units_are_listed_where_one_is_wanted() -> None:
     """With name, IČO and town."""
-    units = fk.sample().units.find("orol 24")
+    units = SAMPLE.units.find("orol 24")
     assert units.height > 1
 
     with pytest.raises(fk.UsageError) as refused:

@@ -50,8 +50,7 @@ def test_a_later_correction_is_left_out(source: fk.Register) -> None:
     """From its day on it counts."""
     _, unit, (first, second) = sample()
     for day, taken, supersedes in (
-        (None, second, 1), (SECOND, second, 1), ("2024-09-29", first, 0),
-        (date(2024, 6, 30), first, 0),
+        (SECOND, second, 1), ("2024-09-29", first, 0), (date(2024, 6, 30), first, 0),
     ):  # fmt: skip
         money = source.financials([unit], 2023, filed_until=day)
         filings = source.filings([unit], 2023, filed_until=day)
