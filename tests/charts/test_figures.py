@@ -19,10 +19,10 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings.summary import spread
+from tests.support.charts import PLACES as SAMPLE, of_2016
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, laid_out, tile_numbers, written
 
-SAMPLE = fk.sample(3_000, seed=5)
 LANGS: list[Lang] = ["sk", "en"]
 NO_CODE: Any = "sidlisko"
 NO_ITEM: Any = 5
@@ -39,8 +39,7 @@ FORMER = {
 
 @pytest.fixture(scope="module")
 def money() -> pl.DataFrame:
-    drawn = SAMPLE.units.ids().sample(220, seed=1)
-    return SAMPLE.financials(SAMPLE.units.get(drawn), 2016)
+    return of_2016()
 
 
 @pytest.fixture(scope="module")

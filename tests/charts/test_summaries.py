@@ -17,18 +17,17 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
+from tests.support.charts import PLACES as SAMPLE, of_2016
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 
-SAMPLE = fk.sample(3_000, seed=5)
 LANGS: list[Lang] = ["sk", "en"]
 COUNTED = SAMPLE.count_by(pl.DataFrame({"kraj": ["SK010"]}))
 
 
 @pytest.fixture(scope="module")
 def money() -> pl.DataFrame:
-    units = SAMPLE.units.get(SAMPLE.units.ids().sample(250, seed=1))
-    return SAMPLE.financials(units, 2016)
+    return of_2016()
 
 
 @pytest.fixture(autouse=True)

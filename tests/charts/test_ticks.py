@@ -86,11 +86,13 @@ def shown(ax: Axes) -> tuple[list[float], list[str]]:
     ("item", "low", "high", "lang", "by"),
     [
         ("sales", 0, 15_000, "sk", "kraj"),
-        ("sales", 200_000, 1_400_000, "en", None),
-        ("sales", 0, 14_000_000, "sk", None),
-        ("sales", 1_000_000, 1_000_800, "en", "kraj"),
         ("roa", 0, 0.0012, "en", "kraj"),
         ("current_ratio", 1, 1.004, "sk", None),
+        *slow(
+            ("sales", 200_000, 1_400_000, "en", None),
+            ("sales", 0, 14_000_000, "sk", None),
+            ("sales", 1_000_000, 1_000_800, "en", "kraj"),
+        ),
     ],
 )
 def test_numbers_below_a_spread_are_true(

@@ -44,7 +44,7 @@ def values(ax: Axes) -> list[float]:
     return sorted(float(y) for line in lines for y in line if not np.isnan(y))
 
 
-@pytest.mark.parametrize("statistic", [None, "n", *slow("sum", "share_top5")])
+@pytest.mark.parametrize("statistic", [None, *slow("n", "sum", "share_top5")])
 def test_a_line_is_a_group_over_the_years(money: pl.DataFrame, statistic: str | None) -> None:
     """The numbers are those of the summary, none of fewer than five units; names have n."""
     summary = fk.summary(money.filter(pl.col("kraj").str.starts_with("SK0")), "sales", by="kraj")
@@ -109,19 +109,24 @@ def test_two_groups_are_axes_and_colours(money: pl.DataFrame, lang: Lang, width:
     assert len(in_legend) == enough["age"].n_unique()
 
 
-def test_several_units_stand_side_by_side(money: pl.DataFrame) -> None:
+@pytest.mark.parametrize(
+    ("number", "items"),
+    [(13, ["sales"]), *slow((12, ["sales"]), (2, ["sales", "equity"]))],
+)
+def test_several_units_stand_side_by_side(
+    money: pl.DataFrame, number: int, items: list[str]
+) -> None:
     """More than twelve of them, or several items of several: a unit in each, items in colours."""
     having = money.filter(pl.col("sales").is_not_null(), pl.col("equity").is_not_null())
     ids = having["unit_id"].unique(maintain_order=True)
-    for number, items in ((12, ["sales"]), (13, ["sales"]), (2, ["sales", "equity"])):
-        some = money.filter(pl.col("unit_id").is_in(ids.head(number).implode()))
+    some = money.filter(pl.col("unit_id").is_in(ids.head(number).implode()))
 
-        ax = fk.plot_history(some, items, lang="en", ax=axes(9, 8))
+    ax = fk.plot_history(some, items, lang="en", ax=axes(9, 8))
 
-        check_legible(ax)
-        assert len(panels(ax)) == (0 if number == 12 else number)
-        names = [panel.get_title() for panel in panels(ax)]
-        assert len(set(names)) == len(names)
+    check_legible(ax)
+    assert len(panels(ax)) == (0 if number == 12 else number)
+    names = [panel.get_title() for panel in panels(ax)]
+    assert len(set(names)) == len(names)
 
 
 def test_years_follow_each_other(money: pl.DataFrame) -> None:

@@ -17,7 +17,7 @@ from tests.support.examples import slow
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(60)
+    return fk.sample(40)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.frames.files.write import rendered
 from tests.cli.test_commands import COMMAND, called, run, started
+from tests.support.examples import slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 
@@ -141,7 +142,7 @@ def test_a_closed_pipe_ends_it_silently() -> None:
     assert (ids_of(seen.stdout), seen.stderr, seen.returncode) == ([210], "", 0)
 
 
-@pytest.mark.parametrize("by", ["kraj", "velkostOrganizacie"])
+@pytest.mark.parametrize("by", ["velkostOrganizacie", *slow("kraj")])
 def test_count_by_prints_the_table(by: str) -> None:
     """The table of `count_by` over the records of the selection, in the language asked."""
     sample = fk.sample()

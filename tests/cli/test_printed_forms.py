@@ -9,6 +9,7 @@ import pytest
 
 import finstat_kit as fk
 from tests.cli.test_commands import called
+from tests.support.examples import slow
 
 
 @pytest.mark.parametrize("lang", ["sk", "en"])
@@ -52,7 +53,7 @@ def test_an_unknown_form_is_an_error() -> None:
     assert "no template 5" in seen.stderr
 
 
-@pytest.mark.parametrize("case", ["sum", "two_reports", "attachments_only"])
+@pytest.mark.parametrize("case", ["two_reports", *slow("sum", "attachments_only")])
 def test_a_statement_is_printed_as_filed(case: str) -> None:
     """Its reports as one, none left out."""
     sample = fk.sample()
@@ -104,7 +105,7 @@ def test_wrong_years_of_a_statement_are_refused(
 
 @pytest.mark.parametrize(
     ("case", "message"),
-    [("deleted", "is ZMAZANÉ in the register"), ("non_public_record", "is NEVEREJNÁ")],
+    [("deleted", "is ZMAZANÉ in the register"), *slow(("non_public_record", "is NEVEREJNÁ"))],
 )
 def test_a_statement_that_is_removed_is_an_error(case: str, message: str) -> None:
     """Its state is named; nothing is printed."""

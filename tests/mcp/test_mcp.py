@@ -28,6 +28,7 @@ from finstat_kit.mcp.server import server
 from finstat_kit.protocol.wire import Reply
 from tests.support.clock import FakeClock
 from tests.support.faults import HANG, FaultServer
+from tests.support.mirrors import synced
 from tests.support.registers import Altered, Watched, timed
 
 Call = tuple[str, Mapping[str, object]]
@@ -166,8 +167,9 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
     assert mirror.cite(lang="en") in text_of(found)
 
 
-def test_standard_output_has_the_protocol_alone() -> None:
+def test_standard_output_has_the_protocol_alone(tmp_path: Path) -> None:
     """Warnings and whatever else is printed go to standard error."""
+    mirror = synced(tmp_path / "ruz", fk.sample(20))
     start = {
         "jsonrpc": "2.0", "id": 1, "method": "initialize",
         "params": {
@@ -175,7 +177,7 @@ def test_standard_output_has_the_protocol_alone() -> None:
             "clientInfo": {"name": "test", "version": "1"},
         },
     }  # fmt: skip
-    find = {"name": "find_units", "arguments": {"text": "orol", "limit": 1}}
+    find = {"name": "find_units", "arguments": {"text": "vzor", "limit": 1}}
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": find}
     tools = {"jsonrpc": "2.0", "id": 3, "method": "tools/list"}
     items = {
@@ -184,7 +186,7 @@ def test_standard_output_has_the_protocol_alone() -> None:
     }  # fmt: skip
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     with subprocess.Popen(
-        [sys.executable, "-m", "finstat_kit", "mcp", "--sample"],
+        [sys.executable, "-m", "finstat_kit", "mcp", "--mirror", str(mirror)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as process:  # fmt: skip
         assert process.stdin is not None

@@ -11,6 +11,14 @@ from matplotlib.axes import Axes
 import finstat_kit as fk
 from tests.support.units import SAMPLE, all_units
 
+PLACES = fk.sample(3_000, seed=5)
+
+
+@cache
+def of_2016() -> pl.DataFrame:
+    """Return figures of units in all regions."""
+    return PLACES.financials(PLACES.units.get(PLACES.units.ids().sample(250, seed=1)), 2016)
+
 
 @cache
 def figures(number: int = 60) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from finstat_kit.errors import BadRequest
 from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.widgets.controls.options import FIELDS
-from tests.support.examples import examples
+from tests.support.examples import examples, slow
 from tests.support.pickers import (
     CODES,
     PLACES,
@@ -367,8 +367,9 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 @pytest.mark.parametrize(
     ("place", "given_frame"),
-    [("SK0102", "none"), (None, "some"), ("SK010", "all"), ("SK010", "new"), ("582000", "narrow")],
-)
+    [("SK0102", "none"), (None, "some"), ("SK010", "new"), ("582000", "narrow"),
+     *slow(("SK010", "all"))],
+)  # fmt: skip
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:
     """What is pasted elsewhere selects the same rows in the same order: a query, never ids."""
     frames = {
