@@ -22,7 +22,7 @@ from finstat_kit.service.filings.figures import Year, form_of, mixed, mixed_each
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, all_cases
 from tests.support.examples import examples, slow
 
-SAMPLE = fk.sample(500, seed=7)
+SAMPLE = fk.sample(900, seed=7)
 ID = pl.col("id")
 DRAWN = {name for name, case in all_cases().items() if case.share}
 
