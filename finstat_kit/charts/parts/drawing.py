@@ -39,6 +39,7 @@ GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its
 NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
 _BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
 _MOST_LETTERS: Final = 300  # of a word: more are not measured at once
+_MEASURED: Final = 72  # points: the size in which the width of a line is measured
 _REGION: Final = r" kraj$|^Region of "  # of a region's label
 WORDS: Final = Words("drawing")
 BLUE: Final = "#0072b2"  # a number of units, or an increase
@@ -110,10 +111,10 @@ def inches(ax: Axes) -> tuple[float, float]:
 
 def breadth(line: str, size: float) -> float:
     """Return the width of a line of text in inches."""
-    font = FontProperties(size=72)
+    font = FontProperties(size=_MEASURED)
     settings: Any = rcParams  # each of its keys has a type of its own
     families = tuple(tuple(settings.get(f"font.{name}", ())) for name in font.get_family())
-    return _breadth(printable(line), font, families) * size / 72
+    return _breadth(printable(line), font, families) * size / _MEASURED
 
 
 @lru_cache(10_000)
@@ -122,8 +123,8 @@ def _breadth(line: str, font: FontProperties, families: tuple[tuple[str, ...], .
 
     Args:
         line: What is measured.
-        font: Where its family is a generic one, rcParams say what that is. A line is as wide as its
-            letters are high.
+        font: Where its family is a generic one, rcParams say what that is. Its size is always the
+            same: widths are proportional to sizes.
         families: What they say.
     """
     points, _, _ = text_to_path.get_text_width_height_descent(line, font, ismath=False)
