@@ -412,6 +412,13 @@ MUTATIONS = [
         "test_where_ids_contradict_days_of_filing_all_is_fetched",
     ),
     Mutation(
+        "cells are those of the newest version of their report",
+        "readings.py:_amounts",
+        "for name in batch.columns:",
+        'for name in ("report_id",):',
+        "test_a_changed_report_is_read_by_its_newest_version",
+    ),
+    Mutation(
         "a cell that is no number is a reason where the items that are used are numbers",
         "readings.py:FigureReader._of_form",
         '.join(with_text, on="report_id", how="anti")',

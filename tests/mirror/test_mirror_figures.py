@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from functools import cache
@@ -88,6 +89,36 @@ COLUMNS = (
     None, ["sales"], ["unit_id", "reason"], ["equity", "balance_difference"],
     ["net_profit", "template", "year"], ["sums_failing"],
 )  # fmt: skip
+
+
+def test_a_changed_report_is_read_by_its_newest_version(tmp_path: Path) -> None:
+    """Cells of the former version are not mixed in, not even where the new one has none."""
+    register = Watched(fk.sample(12, seed=1))
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync()
+    amounts = pl.col("total_assets", "equity").is_not_null()
+    former = mirror.financials().filter(amounts, template=687).head(1).collect()
+    (unit,), (report,) = former["unit_id"].to_list(), former["report_id"].to_list()
+    path, query = RECORDS["reports"], f"id={report}"
+    record = json.loads(register.sample._answer("GET", path, query).body)
+    for table in record["obsah"]["tabulky"]:
+        table["data"] = ["" if place % 3 else text for place, text in enumerate(table["data"])]
+    page = b'{"id":[%d],"existujeDalsieId":false}' % report
+
+    def changed(asked: str, of: str) -> Reply | None:
+        if (asked, of) == (path, query):
+            return Reply(200, {}, json.dumps(record).encode())
+        return Reply(200, {}, page) if asked == "/api/uctovne-vykazy" else None
+
+    register.instead = changed
+    next_day(register)
+    mirror.sync()
+    wanted = register.financials([unit])
+
+    own = [name for name in items.names() if wanted[name].null_count() < wanted.height]
+    assert wanted.filter(report_id=report).select(own).rows() != former.select(own).rows()
+    assert_frame_equal(mirror.financials([unit]), wanted)
+    assert_frame_equal(mirror.financials().filter(unit_id=unit).collect(), wanted)
 
 
 @pytest.mark.slow
