@@ -19,11 +19,12 @@ from polars.io.plugins import register_io_source
 
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
 from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
-from finstat_kit.frames.financials.readings import FigureReader, Readings
+from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
+from finstat_kit.mirror.storage.cells import blank
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, is_among, schema_of
+from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, TEXTS, is_among, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
@@ -177,11 +178,11 @@ class Figures:
             yield pl.DataFrame(schema=assemble.schema())
 
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
-        filed = filings_of(self._state, units, query)
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
         carried = assemble.carried(units.lazy()).collect()
-        taken = _narrowed(self._taken(filed), carried, "unit_id", query.on(*known))
+        taken = self._taken(filings_of(self._state, units, query))
+        taken = _narrowed(taken, carried, "unit_id", query.on(*known))
         taken, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
             described = (
@@ -244,16 +245,21 @@ class Figures:
         Args:
             ids: Of the reports.
             title: Whether their title pages are read.
-            files: Whether their files are.
+            files: Whether the number of files is, of those without tables.
         """
-        columns = _columns(title=title, files=files)
+        columns = _columns(title=title)
+        number = pl.col("prilohy").list.len()
         if ids.is_empty():
             schema = KINDS["reports"].schema | schema_of("reports")
-            return pl.DataFrame(schema=pl.Schema(schema)).select(columns), ids
+            none = pl.DataFrame(schema=pl.Schema(schema))
+            return none.select(*columns, *([number] if files else ())), ids
         self._kept("reports")
         with legible(self._state.path):
             reports = Records(self._state, "reports")
             rows = reports.rows(ids, columns)
+            if files:  # they take longer to read than all the rest
+                bare = rows.filter(~has_tables())["id"]
+                rows = rows.join(reports.rows(bare, ["id", number]), on="id", how="left")
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
     def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -261,12 +267,15 @@ class Figures:
 
         Of a filing one of which is not held none is read.
         """
-        ids = report_ids(taken)["report_id"].unique()
+        ids = report_ids(taken)
         # Both are large, and rarely needed.
-        held, lacking = self._held(ids, title=_needs_title(query), files="reason" in query.columns)
+        held, lacking = self._held(
+            ids["report_id"].unique(), title=_needs_title(query), files="reason" in query.columns
+        )
         if lacking.len():
             taken = _not_held(taken, lacking)
-        return taken, listed_reports(report_ids(taken), held)
+            ids = report_ids(taken)
+        return taken, listed_reports(ids, held)
 
     def _read(
         self,
@@ -282,7 +291,8 @@ class Figures:
             return self._state.scan("cells", ids).filter(pl.col("row").is_not_null())
 
         reader = FigureReader(self._form_of, self._live, activity, columns, previous=previous)
-        return reader.of_cells(reports, cells)
+        # Of those without a filled cell none is looked for among all cells.
+        return reader.of_cells(reports.with_columns(blank(reports, self._form_of)), cells)
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -309,16 +319,16 @@ def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
     return units.iter_slices(many // of_each)
 
 
-def _columns(*, title: bool, files: bool) -> list[str | pl.Expr]:
+def _columns(*, title: bool) -> list[str | pl.Expr]:
     """Return the columns to read of reports, instead of their tables their sizes."""
-    columns: list[str | pl.Expr] = [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), "version"]
+    columns: list[str | pl.Expr] = [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), TEXTS, "version"]
     if title:
         page = pl.col("titulnaStrana").struct.field
         seat = page("adresa").struct.field(*assemble.SEAT)
         columns.append(
             pl.struct(page(*assemble.PAGE), adresa=pl.struct(seat)).alias("titulnaStrana")
         )
-    return [*columns, "prilohy"] if files else columns
+    return columns
 
 
 def _narrowed(
@@ -370,7 +380,10 @@ class Records:
 
     def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""
-        rest = ids.alias("id").unique().to_frame().join(rows, on="id", how="anti")
+        rest = ids.alias("id").unique().to_frame()
+        if rest.height == rows.height:
+            return rows.clear()
+        rest = rest.join(rows, on="id", how="anti")
         rest = rest.filter(~pl.col("id").is_in(self.lacking(ids).implode()))
         return rest.with_columns(
             pl.lit(None, dtype).alias(name) for name, dtype in rows.schema.items() if name != "id"

@@ -235,7 +235,7 @@ def candidates_of(filings: pl.DataFrame) -> pl.DataFrame:
     """
     key = [*KEY[:-1], "counted_as", "undated"]
     rows = filings.lazy().with_columns(counted_as=_counted_as(), undated=undated())
-    of_kind = rows.filter(pl.col("counted_as").is_in(KINDS))
+    of_kind = rows.filter(pl.col("counted_as").is_in(KINDS), pl.col("reason").is_null())
     candidates = by_age(of_kind, key).with_columns(
         supersedes=(pl.col("filings") - 1 - pl.col("age")).cast(pl.Int16)
     )

@@ -52,10 +52,16 @@ KEY: Final = (
 _MOST_MONTHS: Final = 120
 
 
-def held_by(units: pl.DataFrame) -> pl.DataFrame:
-    """Return ``unit_id`` and ``statement_id`` of every statement that units, each once, list."""
+def held_by(units: pl.DataFrame, *more: str) -> pl.DataFrame:
+    """Return ``unit_id`` and ``statement_id`` of every statement that units, each once, list.
+
+    Args:
+        units: Their records.
+        more: Columns of units that are returned beside these.
+    """
     return (
         units.select(
+            *more,
             unit_id="id",
             statement_id=pl.col("idUctovnychZavierok").list.unique(maintain_order=True),
         )
@@ -108,6 +114,7 @@ def by_rule(
         not_held: Ids of the units whose statements a copy of the register does not hold.
     """
     absent_ids = pl.Series("id", [], pl.Int64) if not_held is None else not_held
+    units = units.with_row_index("place")
     held_units = units.join(
         absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
     )
@@ -119,29 +126,28 @@ def by_rule(
     if years is not None:
         undated = statements.filter(is_undated(consolidated=consolidated), is_there)
         missing = _hidden(missing, held_units, statements, undated, list(years))
-    order = units.select(unit_id="id").with_row_index("place")
-    return (
-        pl.concat([filed, missing], how="diagonal")
-        .join(order, on="unit_id", how="left")
-        .sort("place", "year", "period_to", "filed", "statement_id", nulls_last=True)
-        .select(FILINGS.names())
-    )
+    rows = filed if missing.is_empty() else pl.concat([filed, missing], how="diagonal")
+    order = ("place", "year", "period_to", "filed", "statement_id")
+    return rows.sort(order, nulls_last=True).select(FILINGS.names())
 
 
 def _described(
     units: pl.DataFrame, statements: pl.DataFrame, *, consolidated: bool
 ) -> pl.DataFrame:
-    """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds."""
+    """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds.
+
+    With the ``place`` of their unit.
+    """
     first, last, filed = (pl.col(n) for n in ("obdobieOd", "obdobieDo", "datumPodania"))
     not_own = pl.when(pl.col("idUJ") != pl.col("unit_id")).then(pl.lit("not_own", REASON))
     reversed_period = pl.when(last < first).then(pl.lit("period_mismatch", REASON))
     reason = pl.coalesce(_of_the_statement(), not_own, reversed_period)
     return (
-        held_by(units)
+        held_by(units, "place", "ico")
         .join(statements, left_on="statement_id", right_on="id", how="inner")
         .filter(_flag("konsolidovana") == consolidated)
-        .join(units.select("id", "ico"), left_on="unit_id", right_on="id", how="left")
         .select(
+            "place",
             "unit_id",
             "ico",
             "statement_id",
@@ -186,23 +192,21 @@ def undated() -> pl.Expr:
 
 def _marked(filed: pl.DataFrame) -> pl.DataFrame:
     """Mark the filing of each period that counts, and those that it supersedes."""
-    rows = filed.lazy().with_columns(undated=undated())
-    each = ["unit_id", "statement_id"]
-    ages = by_age(rows, [*KEY, "undated"]).select(*each, "age", "newest")
-    return (
-        rows.join(ages, on=each, how="left", maintain_order="left")
-        .with_columns(
-            counts=(pl.col("age") == 0).fill_null(value=False),
-            superseded_by=pl.when(pl.col("age") > 0).then("newest"),
-        )
-        .select(FILINGS.names())
-        .cast(FILINGS)
-        .collect()
+    is_readable = pl.col("reason").is_null()
+    is_alone = pl.struct("unit_id", "period_to").is_unique() | ~is_readable
+    rows = filed.with_columns(alone=is_alone, undated=undated()).lazy()
+    alone = rows.filter("alone").with_columns(
+        counts=is_readable, superseded_by=pl.lit(None, pl.Int64)
     )
+    others = by_age(rows.filter(~pl.col("alone")), [*KEY, "undated"]).with_columns(
+        counts=pl.col("age") == 0, superseded_by=pl.when(pl.col("age") > 0).then("newest")
+    )
+    columns = ["place", *FILINGS.names()]
+    return pl.concat([alone.select(columns), others.select(columns)]).cast(FILINGS).collect()
 
 
 def by_age(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
-    """Return the readable filings, the last filed of each key first, then the highest id.
+    """Return filings, the last filed of each key first, then the highest id.
 
     With their ``age``, 0 for the newest; ``newest``, its id; and ``filings``, their number.
 
@@ -210,23 +214,11 @@ def by_age(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
         filings: Of units.
         key: ``unit_id``, ``period_to`` and others.
     """
-    readable = filings.filter(pl.col("reason").is_null()).with_columns(
-        alone=pl.struct("unit_id", "period_to").is_unique()
+    return filings.sort("filed", "statement_id", descending=True, nulls_last=True).with_columns(
+        age=pl.int_range(pl.len()).over(key),
+        newest=pl.col("statement_id").first().over(key),
+        filings=pl.len().over(key),
     )
-    return pl.concat(
-        [
-            readable.filter("alone").with_columns(
-                age=pl.lit(0, pl.Int64), newest="statement_id", filings=pl.lit(1, pl.UInt32)
-            ),
-            readable.filter(~pl.col("alone"))
-            .sort("filed", "statement_id", descending=True, nulls_last=True)
-            .with_columns(
-                age=pl.int_range(pl.len()).over(key),
-                newest=pl.col("statement_id").first().over(key),
-                filings=pl.len().over(key),
-            ),
-        ]
-    ).drop("alone")
 
 
 def _missing(
@@ -234,6 +226,7 @@ def _missing(
 ) -> pl.DataFrame:
     """Return a row for each unit, or unit and year, that has no filing, without its columns."""
     rows = units.select(
+        "place",
         "ico",
         unit_id="id",
         reason=pl.coalesce(

@@ -125,7 +125,7 @@ class FigureReader:
 
         Args:
             reports: Records, each once, with the number of cells instead of each table; ``version``
-                where their cells have one too.
+                where their cells have one too; ``blank``, whether a report is known to have none.
             cells: Returns their cells; those of reports that do not fit their form are left out.
         """
         unfit = self._reader.unfit(reports, reports[wire.TABLES])
@@ -134,13 +134,19 @@ class FigureReader:
             reports.filter(of_items())
             .join(unfit, left_on="id", right_on="report_id", how="anti")
             .select(
-                pl.col("^version$"), report_id="id", template=pl.col("idSablony").cast(pl.Int32)
+                pl.col("^version$"),
+                pl.col("^blank$"),
+                report_id="id",
+                template=pl.col("idSablony").cast(pl.Int32),
             )
         )
+        filed = fitting
+        if "blank" in fitting.columns:
+            filed, fitting = fitting.filter(~pl.col("blank")).drop("blank"), fitting.drop("blank")
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
-        templates = fitting["template"].unique().sort().to_list()
+        templates = filed["template"].unique().sort().to_list()
         for template in templates:
-            of_form = fitting.filter(template=template).drop("template")
+            of_form = filed.filter(template=template).drop("template")
             form_checks, form_figures = self._of_form(of_form, cells, template)
             checks.append(form_checks)
             figures += form_figures
@@ -148,13 +154,13 @@ class FigureReader:
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
             filled = all_figures.filter("has_figure", pl.col("period") == "current")
-            bare = fitting.join(filled, on="report_id", how="anti")
+            bare = filed.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             with_text = _with_cells(bare, cells, pl.col("value").is_null())
             reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
             odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
-            filed = _with_cells(fitting.filter(pl.col("template").is_in(odd_forms)), cells)
-            reasons.append(_ranked(_CAPTIONS, filed, "caption_mismatch"))
+            odd = _with_cells(filed.filter(pl.col("template").is_in(odd_forms)), cells)
+            reasons.append(_ranked(_CAPTIONS, odd, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
         of_one_form = reports.filter(

@@ -123,6 +123,23 @@ def _digests(tables: pl.Series) -> pl.Series:
     return digests(texts).alias(TEXTS)
 
 
+def blank(records: pl.DataFrame, form_of: FormOf) -> pl.Series:
+    """Return which records of reports have the tables of their forms, and no cell filled.
+
+    Args:
+        records: With `TEXTS`.
+        form_of: As of `split`.
+    """
+    templates = records["idSablony"].unique().drop_nulls().to_list()
+    forms = [form for form in map(form_of, templates) if form is not None and form.tables]
+    blanks = [[[""] * table.cells for table in form.tables] for form in forms]
+    digest_of = dict(
+        zip((form.id for form in forms), _digests(pl.Series(blanks, dtype=_TABLES)), strict=True)
+    )
+    own = pl.col("idSablony").replace_strict(digest_of, default=None, return_dtype=pl.Int64)
+    return records.select(blank=(own == pl.col(TEXTS)).fill_null(value=False))["blank"]
+
+
 def _widths(
     reports: pl.DataFrame, lengths: pl.Series, form_of: FormOf, at: Ints, table: Ints
 ) -> Ints:
