@@ -137,7 +137,9 @@ def assembled(
     """
     used = frozenset(schema() if columns is None else columns).union(_ORDER)
     reports = listed.lazy()
-    described = taken.lazy().join(carried(units.lazy()), on="unit_id", how="left")
+    described = taken.lazy().join(
+        carried(units.lazy()), on="unit_id", how="left", maintain_order="left"
+    )
     described = described.with_columns(READ_FROM)
     parts = [sources(reports)]
     if not used.isdisjoint(_CHECKS):
@@ -145,7 +147,9 @@ def assembled(
     if "reason" in used:
         parts.append(reasons_of_filings(reports, readings))
     for part in parts:
-        described = described.join(part, left_on="read_from", right_on="statement_id", how="left")
+        described = described.join(
+            part, left_on="read_from", right_on="statement_id", how="left", maintain_order="left"
+        )
     if "title_page" in used:
         described = described.collect().lazy()  # it is used twice
         described = described.join(
@@ -153,6 +157,7 @@ def assembled(
             left_on=["unit_id", "read_from"],
             right_on=["unit_id", "statement_id"],
             how="left",
+            maintain_order="left",
         )
     figures, item_names = figures_of_filings(readings, reports), items.columns_of(readings.figures)
     rows = [_of_this_year(described, figures, item_names, used)]
@@ -181,7 +186,9 @@ def _of_this_year(
     used: Collection[str],
 ) -> pl.LazyFrame:
     now = figures.filter(period="current")
-    rows = described.join(now, left_on="read_from", right_on="statement_id", how="left")
+    rows = described.join(
+        now, left_on="read_from", right_on="statement_id", how="left", maintain_order="left"
+    )
     nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
     described_rows = rows.with_columns(
         source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)

@@ -140,13 +140,13 @@ class FigureReader:
                 template=pl.col("idSablony").cast(pl.Int32),
             )
         )
-        filed = fitting
-        if "blank" in fitting.columns:
-            filed, fitting = fitting.filter(~pl.col("blank")).drop("blank"), fitting.drop("blank")
+        is_blank = pl.col("blank") if "blank" in fitting.columns else pl.lit(value=False)
+        written = fitting.filter(~is_blank).select(pl.exclude("blank"))
+        fitting = fitting.select(pl.exclude("blank"))
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
-        templates = filed["template"].unique().sort().to_list()
+        templates = written["template"].unique().sort().to_list()
         for template in templates:
-            of_form = filed.filter(template=template).drop("template")
+            of_form = written.filter(template=template).drop("template")
             form_checks, form_figures = self._of_form(of_form, cells, template)
             checks.append(form_checks)
             figures += form_figures
@@ -154,12 +154,12 @@ class FigureReader:
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
             filled = all_figures.filter("has_figure", pl.col("period") == "current")
-            bare = filed.join(filled, on="report_id", how="anti")
+            bare = written.join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             with_text = _with_cells(bare, cells, pl.col("value").is_null())
             reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
             odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
-            odd = _with_cells(filed.filter(pl.col("template").is_in(odd_forms)), cells)
+            odd = _with_cells(written.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons.append(_ranked(_CAPTIONS, odd, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
