@@ -349,18 +349,22 @@ def _statements_of(
         advance: Counts the requests.
     """
     listed_ids = filing_rules.held_by(units)
-    statements = KINDS["statements"].frame([])
-    ids = listed_ids["statement_id"].unique(maintain_order=True)
-    while True:
-        if year is not None:
-            ids = filing_order.next_ids(listed_ids, filing_rules.known_of(statements), year)
-        if ids.len():
-            # The number of requests was checked before the first one.
-            records = records_or_ids("statements", ids, session)
-            advance(ids.len())
-            statements = pl.concat([statements, records])
-        if year is None or ids.is_empty():
-            return statements
+
+    def fetched(ids: pl.Series) -> pl.DataFrame:
+        # The number of requests was checked before the first one.
+        records = records_or_ids("statements", ids, session)
+        advance(ids.len())
+        return records
+
+    statements = [KINDS["statements"].frame([])]
+    if year is None:
+        ids = listed_ids["statement_id"].unique(maintain_order=True)
+        return fetched(ids) if ids.len() else statements[0]
+    way_down = filing_order.WayDown(listed_ids, year)
+    while (ids := way_down.next_ids()).len():
+        statements.append(fetched(ids))
+        way_down.add(filing_rules.known_of(statements[-1]))
+    return pl.concat(statements)
 
 
 def years_of(year: Year, name: str = "year") -> list[int] | None:

@@ -9,7 +9,7 @@ fetched cannot be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import takewhile
 from typing import Final
@@ -21,30 +21,49 @@ _ENTERED_WITHIN: Final = timedelta(days=90)
 _POSSIBLE: Final = pl.Schema(
     {"unit_id": pl.Int64(), "wanted": pl.Int32(), "statement_id": pl.Int64()}
 )
-Known = Mapping[int, tuple[int | None, date | None]]
+Known = dict[int, tuple[int | None, date | None]]  # owner and day of filing of statements
 
 
-def next_ids(listed_ids: pl.DataFrame, statements: pl.DataFrame, year: int) -> pl.Series:
-    """Return the statements to fetch next, one of each unit; none where nothing is missing.
-
-    All that are left of a unit whose ids are not in the order of filing.
+class WayDown:
+    """The way down the statements of units, as far as filings of a year can be.
 
     Args:
         listed_ids: ``unit_id`` and ``statement_id`` of every statement of some units.
-        statements: ``statement_id``, ``owner`` (id of its unit) and ``filed`` (day of filing, null
-            where it shows nothing) of those fetched, of whichever units.
         year: The earliest that is wanted.
     """
-    known, wanted = _known(statements), dict[int, None]()
-    for unit_id, ids in _by_unit(listed_ids):
-        # What another unit lists, and so fetched further down, has no say in the order of this one.
-        fetched = list(takewhile(known.__contains__, ids))
-        reached, is_disordered = _way_down(_days(unit_id, fetched, known), len(ids), year)
-        if is_disordered:
-            wanted |= dict.fromkeys(number for number in ids if number not in known)
-        elif len(fetched) < reached:
-            wanted[ids[len(fetched)]] = None
-    return pl.Series("statement_id", list(wanted), pl.Int64)
+
+    def __init__(self, listed_ids: pl.DataFrame, year: int) -> None:
+        self._open = dict(_by_unit(listed_ids))
+        self._year = year
+        self._known: Known = {}
+
+    def add(self, statements: pl.DataFrame) -> None:
+        """Add fetched statements.
+
+        Args:
+            statements: ``statement_id``, ``owner`` (id of its unit) and ``filed`` (day of filing,
+                null where it shows nothing) of each.
+        """
+        self._known |= _known(statements)
+
+    def next_ids(self) -> pl.Series:
+        """Return the statements to fetch next, one of each unit; none where nothing is missing.
+
+        All that are left of a unit whose ids are not in the order of filing.
+        """
+        wanted: dict[int, None] = {}
+        for unit_id, ids in tuple(self._open.items()):
+            # What another unit lists, and so fetched further down, has no say in this order.
+            fetched = list(takewhile(self._known.__contains__, ids))
+            days = _days(unit_id, fetched, self._known)
+            reached, is_disordered = _way_down(days, len(ids), self._year)
+            left = [number for number in ids if number not in self._known]
+            if not is_disordered:
+                left = ids[len(fetched) : reached][:1]
+            if not left:
+                del self._open[unit_id]
+            wanted |= dict.fromkeys(left)
+        return pl.Series("statement_id", list(wanted), pl.Int64)
 
 
 def possible(
@@ -55,8 +74,8 @@ def possible(
     That is what is fetched for the year alone, as far as *statements* show.
 
     Args:
-        listed_ids: As of `next_ids`.
-        statements: As of `next_ids`.
+        listed_ids: As of `WayDown`.
+        statements: As of `WayDown.add`.
         years: Those that are wanted.
     """
     known = _known(statements)
@@ -77,8 +96,7 @@ def _by_unit(listed_ids: pl.DataFrame) -> Iterator[tuple[int, list[int]]]:
 
 
 def _known(statements: pl.DataFrame) -> Known:
-    rows = statements.select("statement_id", "owner", "filed").iter_rows()
-    return {number: (owner, filed) for number, owner, filed in rows}
+    return {number: (owner, filed) for number, owner, filed in statements.iter_rows()}
 
 
 def _days(unit_id: int, ids: Sequence[int], known: Known) -> list[date | None]:

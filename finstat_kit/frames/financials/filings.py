@@ -71,7 +71,7 @@ def held_by(units: pl.DataFrame, *more: str) -> pl.DataFrame:
 
 
 def known_of(statements: pl.DataFrame) -> pl.DataFrame:
-    """Return what statements show about the order of filing; see `filing_order.next_ids`."""
+    """Return what statements show about the order of filing; see `filing_order.WayDown`."""
     filed = pl.col("datumPodania")
     # Nothing is filed before its period ends, but for the days of the last month.
     is_after = filed >= pl.col("obdobieDo").dt.month_start()
