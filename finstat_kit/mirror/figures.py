@@ -248,18 +248,17 @@ class Figures:
             files: Whether the number of files is, of those without tables.
         """
         columns = _columns(title=title)
-        number = pl.col("prilohy").list.len()
         if ids.is_empty():
             schema = KINDS["reports"].schema | schema_of("reports")
-            none = pl.DataFrame(schema=pl.Schema(schema))
-            return none.select(*columns, *([number] if files else ())), ids
+            return pl.DataFrame(schema=pl.Schema(schema)).select(columns), ids
         self._kept("reports")
         with legible(self._state.path):
             reports = Records(self._state, "reports")
             rows = reports.rows(ids, columns)
-            if files:  # they take longer to read than all the rest
-                bare = rows.filter(~has_tables())["id"]
-                rows = rows.join(reports.rows(bare, ["id", number]), on="id", how="left")
+            bare = rows.filter(~has_tables())["id"]
+            if files and bare.len():  # they take longer to read than all the rest
+                number = reports.rows(bare, ["id", pl.col("prilohy").list.len()])
+                rows = rows.join(number, on="id", how="left")
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
     def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:

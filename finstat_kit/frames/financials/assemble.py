@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from functools import cache
 from typing import Final
 
 import polars as pl
@@ -249,12 +250,17 @@ def _with_reasons(
         .with_columns(shown=shown)
         .with_columns(
             pl.when("shown").then(pl.col(numbers_read)),
-            *(pl.lit(None, pl.Float64).alias(name) for name in absent),
+            *map(_no_amount, absent),
             **{"reason": reason} if "reason" in columns else {},
         )
-        .select(columns.names())
+        .select(pl.col(columns.names()))
         .cast({name: dtype for name, dtype in columns.items() if name not in _ITEMS})
     )
+
+
+@cache
+def _no_amount(item: str) -> pl.Expr:
+    return pl.lit(None, pl.Float64).alias(item)
 
 
 def carried(units: pl.LazyFrame) -> pl.LazyFrame:

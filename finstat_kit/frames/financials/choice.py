@@ -418,7 +418,7 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     keys = ["statement_id", "period"]
     item_names = items.columns_of(readings.figures)
     flags = ["has_figure", "has_text", "has_other_caption"]
-    columns = [*keys, *flags, *item_names]
+    columns = pl.col([*keys, *flags, *item_names])
     sources = listed.filter("is_source").select("report_id", "statement_id")
     if readings.contents.height:
         sources = sources.join(

@@ -8,6 +8,7 @@ digest: both together give back every text as it was sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -124,20 +125,24 @@ def _digests(tables: pl.Series) -> pl.Series:
 
 
 def blank(records: pl.DataFrame, form_of: FormOf) -> pl.Series:
-    """Return which records of reports have the tables of their forms, and no cell filled.
+    """Return which records of reports have the tables of their forms, without a filled cell.
 
     Args:
         records: With `TEXTS`.
         form_of: As of `split`.
     """
-    templates = records["idSablony"].unique().drop_nulls().to_list()
-    forms = [form for form in map(form_of, templates) if form is not None and form.tables]
-    blanks = [[[""] * table.cells for table in form.tables] for form in forms]
-    digest_of = dict(
-        zip((form.id for form in forms), _digests(pl.Series(blanks, dtype=_TABLES)), strict=True)
-    )
-    own = pl.col("idSablony").replace_strict(digest_of, default=None, return_dtype=pl.Int64)
-    return records.select(blank=(own == pl.col(TEXTS)).fill_null(value=False))["blank"]
+    is_blank = pl.lit(value=False)
+    for template in records["idSablony"].unique().drop_nulls():
+        if (form := form_of(template)) is not None:
+            own = pl.col("idSablony") == template
+            is_blank |= own & (pl.col(TEXTS) == _digest_of_blank(form))
+    return records.select(blank=is_blank.fill_null(value=False))["blank"]
+
+
+@lru_cache(maxsize=256)
+def _digest_of_blank(form: Form) -> int:
+    tables = [[""] * table.cells for table in form.tables]
+    return int(_digests(pl.Series([tables], dtype=_TABLES))[0])
 
 
 def _widths(
