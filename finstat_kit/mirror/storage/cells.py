@@ -136,7 +136,7 @@ def blank(records: pl.DataFrame, form_of: FormOf) -> pl.Series:
         if (form := form_of(template)) is not None:
             own = pl.col("idSablony") == template
             is_blank |= own & (pl.col(TEXTS) == _digest_of_blank(form))
-    return records.select(blank=is_blank.fill_null(value=False))["blank"]
+    return records.with_columns(blank=is_blank.fill_null(value=False))["blank"]
 
 
 @lru_cache(maxsize=256)
