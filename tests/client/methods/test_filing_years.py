@@ -120,6 +120,17 @@ def test_days_of_founding_and_dissolution_leave_nothing_out(
     assert taken(found) == [(year, f"{year}-12", 12, 1, None)]
 
 
+def test_filings_are_by_unit_in_the_order_given_then_by_period() -> None:
+    register = Histories([calendar_years(2019, 2021), calendar_years(2020, 2022), []])
+    units = register.records.reverse()
+    rows = register.filings(units).select("unit_id", "year").rows()
+    third, second, first = units["id"]
+    assert rows == [
+        (third, None), *((second, y) for y in (2020, 2021, 2022)),
+        *((first, y) for y in (2019, 2020, 2021)),
+    ]  # fmt: skip
+
+
 def test_a_late_filing_of_an_earlier_year_hides_none() -> None:
     """The fiscal year to March 2013 was filed in September; one to March 2011 in December."""
     late = [
