@@ -112,7 +112,7 @@ def lowest(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """Hold the embedded register to its own OpenAPI description."""
     session.install("-e", ".[test]", *group("contract"))
-    session.run(*PYTEST, *THOROUGHLY, "tests/service/http/test_contract.py", *session.posargs)
+    session.run(*PYTEST, *THOROUGHLY, "tests/service/http/contract.py", *session.posargs)
 
 
 @nox.session

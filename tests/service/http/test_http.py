@@ -204,6 +204,7 @@ def test_without_uvicorn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
             pass
 
 
+@pytest.mark.slow
 def test_records_keep_their_order_over_several_connections(sample: Sample, url: str) -> None:
     """Records come in the order asked, whichever connection brings them."""
     ids = sample.units.ids()["id"].reverse()
