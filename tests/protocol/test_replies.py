@@ -12,6 +12,7 @@ import finstat_kit as fk
 from finstat_kit.errors import ProtocolError, RegisterUnavailable
 from finstat_kit.protocol.records import KINDS
 from tests.conftest import Told
+from tests.support.examples import quick
 from tests.support.faults import FaultServer, reply
 
 GO_ON = b',"existujeDalsieId":true}'
@@ -130,7 +131,7 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
 
 
 @pytest.mark.parametrize(
-    ("case", "body", "expected", "detail"), CODELISTS, ids=[c[0] for c in CODELISTS]
+    ("case", "body", "expected", "detail"), quick(CODELISTS), ids=[c[0] for c in CODELISTS]
 )
 def test_an_ambiguous_codelist_is_an_error(
     matrix: Told, case: str, body: bytes, expected: str, detail: Any
@@ -215,7 +216,7 @@ OTHERS: list[tuple[str, str, bytes, str]] = [
 
 @pytest.mark.parametrize(
     ("collection", "case", "body", "words"),
-    [("units", *row) for row in RECORDS] + OTHERS,
+    quick([("units", *row) for row in RECORDS] + OTHERS, 6),
     ids=[c[0] for c in RECORDS] + [c[1] for c in OTHERS],
 )
 def test_a_broken_record_is_an_error_or_a_row_of_its_id(
