@@ -114,6 +114,7 @@ def test_requests_that_are_none_are_refused(url: str, sent: bytes) -> None:
     assert get(url, "/api/kraje")[0] == 200
 
 
+@pytest.mark.slow
 def test_memory_stays_flat(url: str) -> None:
     """Large and broken requests leave nothing behind in the server, which runs right here."""
     large = [
