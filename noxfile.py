@@ -76,7 +76,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """Run the README's test command: everything that is not slow, notebooks included."""
+    """Run the README's test command: every kind of promise once, notebooks included."""
     session.install("-e", ".[test]")
     session.run("pytest", *readme_tests(), *session.posargs)
 
