@@ -100,6 +100,16 @@ def pytest_runtest_teardown() -> None:
         pyplot.close("all")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected: all that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 def pytest_collection_finish() -> None:
     """Spare the tests looking again and again for garbage among all modules and test functions."""
     gc.collect()

@@ -17,7 +17,7 @@ from tests.support.examples import slow
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(15)
+    return fk.sample(20)
 
 
 @pytest.fixture(scope="module")

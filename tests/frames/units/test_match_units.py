@@ -245,7 +245,7 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         ({"name": "kniha velka"}, (None, "ambiguous", [5])),
         ({"name": "kniha"}, (None, "ambiguous", [5])),
         ({"name": "Topoľ"}, (None, None, [])),
-    ], 8),
+    ], 12),
 )  # fmt: skip
 def test_nothing_doubtful_is_chosen(row: dict[str, object], expected: object) -> None:
     """A unit, the rule, and the candidates where none is chosen."""
