@@ -37,6 +37,11 @@ _IN_A_BROWSER = (
 _FORWARDED = "finstat_kit/__init__.py::finstat_kit."
 
 
+def _slow(config: pytest.Config) -> bool:
+    """Return whether slow tests are among those that run."""
+    return "not slow" not in str(config.getoption("markexpr"))
+
+
 class _Groups(LoadScopeScheduling):  # type: ignore[misc]
     """The quick tests of a file to one worker, which computes once what they share.
 
@@ -53,15 +58,17 @@ class _Groups(LoadScopeScheduling):  # type: ignore[misc]
         folder, _, name = path.rpartition("/")
         if folder.endswith("findings"):
             return folder
-        slow = "not slow" not in self.config.getoption("markexpr")
-        alone = name == "test_docs.py" or (slow and not name.endswith(".ipynb"))
+        alone = name == "test_docs.py" or (_slow(self.config) and not name.endswith(".ipynb"))
         return nodeid if alone else path
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
-def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
-    """Give one worker more than cores: some wait for a kernel, a process or a timeout."""
-    return (yield) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """Give slow tests one worker more than cores: some wait for a browser or a process.
+
+    The quick ones are as soon done by as many, and each loads and collects everything.
+    """
+    return (yield) + _slow(config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -98,6 +105,16 @@ def pytest_runtest_teardown() -> None:
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close("all")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while tests are collected: all that is made stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:

@@ -76,7 +76,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def test(session: nox.Session) -> None:
-    """Run the README's test command: everything that is not slow, notebooks included."""
+    """Run the README's test command: every kind of promise once, notebooks included."""
     session.install("-e", ".[test]")
     session.run("pytest", *readme_tests(), *session.posargs)
 
@@ -112,7 +112,7 @@ def lowest(session: nox.Session) -> None:
 def contract(session: nox.Session) -> None:
     """Hold the embedded register to its own OpenAPI description."""
     session.install("-e", ".[test]", *group("contract"))
-    session.run(*PYTEST, *THOROUGHLY, "tests/service/http/test_contract.py", *session.posargs)
+    session.run(*PYTEST, *THOROUGHLY, "tests/service/http/contract.py", *session.posargs)
 
 
 @nox.session

@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 COPY: Final = Path(__file__).parents[1] / "mutants"
-_OPTIONS: Final = ("-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk")
+_OPTIONS: Final = (
+    "-x", "-q", "--tb=no", "-p", "no:cacheprovider", "--hypothesis-profile=unshrunk", "-m", "",
+)  # fmt: skip
 _PATIENCE: Final = 600.0  # seconds; a broken walk may not end
 _SEED: Final = 1
 

@@ -16,6 +16,7 @@ REG = fk.sample(20)
 UNITS = REG.units.get(REG.units.ids())
 
 
+@pytest.mark.slow
 def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) -> None:
     """It is shown, and its table is what is written."""
     history = fk.sample().statement_history(365, years=2)

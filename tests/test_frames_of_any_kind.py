@@ -19,6 +19,7 @@ from matplotlib.text import Text
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
+from tests.support.examples import quick
 
 REGISTER: Final = fk.sample(2_000)
 
@@ -35,7 +36,7 @@ def reports() -> pl.DataFrame:
 
 @cache
 def money() -> pl.DataFrame:
-    return REGISTER.financials(units().head(60), [2015, 2016])
+    return REGISTER.financials(units().head(30), [2015, 2016])
 
 
 def a_unit() -> int:
@@ -85,8 +86,8 @@ TAKING: Final[dict[str, tuple[Callable[[], pl.DataFrame], Callable[[Any], object
     "last_change": (units, lambda frame: REGISTER.count_by(frame, last_change="month")),
     "compare": (units, lambda frame: REGISTER.compare(frame, frame)),
     "units.get": (units, REGISTER.units.get),
-    "filings": (lambda: units().head(30), lambda frame: REGISTER.filings(frame, 2015)),
-    "financials": (lambda: units().head(30), lambda frame: REGISTER.financials(frame, 2015)),
+    "filings": (lambda: units().head(8), lambda frame: REGISTER.filings(frame, 2015)),
+    "financials": (lambda: units().head(8), lambda frame: REGISTER.financials(frame, 2015)),
     "statement_history": (lambda: units()[3:4], lambda x: REGISTER.statement_history(x).frame),
     "cells": (reports, REGISTER.cells),
     "items": (cells, REGISTER.items),
@@ -129,7 +130,9 @@ def figures() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
-@pytest.mark.parametrize(("name", "kind"), [*zip(TAKING, cycle(KINDS), strict=False)])
+@pytest.mark.parametrize(
+    ("name", "kind"), quick(zip(TAKING, cycle(KINDS), strict=False), len(KINDS))
+)
 def test_a_frame_of_any_kind_gives_what_one_of_polars_gives(name: str, kind: str) -> None:
     """Wherever frames go in; pandas has neither days nor integers with a gap."""
     make, call = TAKING[name]
@@ -172,10 +175,10 @@ def test_names_come_from_any_column(column: Any) -> None:
 
 @pytest.mark.parametrize(
     "ids",
-    [
+    quick([
         np.int64(210), np.array([210]), [np.uint32(210)], pd.Series([210]), pd.Index([210]),
         pd.DataFrame({"id": [210]}), {"id": [210]}, [{"id": 210}], Stream(pl.Series([210])),
-    ],
+    ], 4),
 )  # fmt: skip
 def test_ids_come_from_any_column_or_number(ids: Any) -> None:
     """Also a single one of numpy."""

@@ -33,6 +33,7 @@ def test_the_demo_prints_what_the_docs_show(language: str) -> None:
     assert (f"<!-- demo -->\n```text\n{runs[0].stdout}```" in START) == (language == "sk")
 
 
+@pytest.mark.slow
 def test_the_demo_counts_every_unit() -> None:
     """The counts by region in the demo add up to the number of records it fetched."""
     text = demo("en")

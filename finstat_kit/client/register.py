@@ -636,10 +636,10 @@ class Register(Inner, Checked):
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), range(2014, 2017))
+            ...     money = fk.financials(fk.units.get(fk.units.ids(limit=40)), range(2014, 2017))
             ...     panel, flows = fk.panel(money)
             >>> flows.select("year", "units", "enter", "stay", "pause", "leave").rows()[1]
-            (2015, 56, 10, 46, 6, 2)
+            (2015, 20, 3, 17, 2, 1)
         """
         from finstat_kit.frames.findings import panel as panels
 

@@ -29,7 +29,7 @@ from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
 from finstat_kit.frames.places.groups import GROUPS
 from finstat_kit.protocol import wire
 from tests.support.charts import EVERY, figures
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.pictures import (
     axes,
     bars,
@@ -44,6 +44,7 @@ from tests.support.registers import Watched
 from tests.support.units import SAMPLE, all_units
 
 LANGS: list[Lang] = ["sk", "en"]
+FIELDS = [by for by in (*wire.BY_FIELD, *GROUPS) if by not in ("kraj", "age")]
 
 
 def counts_of(number: int, *, label: str = "Obec {}", by: By = "sidlo") -> pl.DataFrame:
@@ -165,7 +166,7 @@ def made_by(by: By) -> dict[str, pl.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["counts", "filtered", "joined", "from a file", "comparison", "estimate"]
+    "kind", ["counts", "comparison", *slow("filtered", "joined", "from a file", "estimate")]
 )
 def test_a_result_is_drawn_under_its_own_field(kind: str) -> None:
     """Legal forms are not regions: what was made by another field than *by* is an error."""
@@ -199,9 +200,11 @@ def test_labels_that_repeat_carry_their_code() -> None:
     ("by", "cut", "lang"),
     [
         ("kraj", ["Reg.of Banská Bystrica", "Extra-regio"], "en"),
-        ("skNace", ["Maloobchod nešpecializ.", "Čin.športových klubov"], "sk"),
+        *slow(
+            ("skNace", ["Maloobchod nešpecializ.", "Čin.športových klubov"], "sk"),
+            ("velkostOrganizacie", ["1 employees", "5-9 employees"], "en"),
+        ),
         *slow(("skNace", ["Retail,with food predomi", "Non-specialised wh.trade"], "en")),
-        ("velkostOrganizacie", ["1 employees", "5-9 employees"], "en"),
     ],
 )
 def test_words_that_the_register_cuts_are_whole(by: By, cut: list[str], lang: Lang) -> None:
@@ -271,6 +274,7 @@ def municipal(full_size: Path) -> tuple[Sample, pl.DataFrame]:
     return register, units
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "size"), [("sk", None), *slow(("en", (6, 4)), ("sk", (5, 3.2)))])
 def test_full_size_is_legible(
     municipal: tuple[Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
@@ -348,7 +352,7 @@ def test_every_chart_is_tested() -> None:
     assert set(EVERY) == {name for name in dir(fk) if name.startswith("plot_")}
 
 
-@pytest.mark.parametrize(("name", "lang"), list(zip(EVERY, LANGS * 3, strict=False)))
+@pytest.mark.parametrize(("name", "lang"), quick(list(zip(EVERY, LANGS * 3, strict=False)), 2))
 def test_every_chart_names_the_sample(name: str, lang: Lang) -> None:
     """In the language asked for, whatever register is current."""
     fk.use(fk.Register("http://127.0.0.1:9"))
@@ -360,7 +364,7 @@ def test_every_chart_names_the_sample(name: str, lang: Lang) -> None:
     assert "sample" not in ax.get_title()
 
 
-@pytest.mark.parametrize("by", [*wire.BY_FIELD, *GROUPS])
+@pytest.mark.parametrize("by", ["kraj", "age", *slow(*FIELDS)])
 def test_every_field_has_its_words(by: Grouping) -> None:
     """In both languages; a heading never shows the name of a column."""
     frame = figures() if by == "size_by_law" else all_units()
@@ -394,6 +398,7 @@ def test_the_foot_names_the_sample(plot: Any) -> None:
     assert "sample" not in real
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plot", [fk.plot_map, *slow(fk.plot_counts, fk.plot_last_changes)])
 def test_a_chart_names_the_register_it_is_drawn_from(plot: Any) -> None:
     """Whatever register is current, or none: by ``register=``."""

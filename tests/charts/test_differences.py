@@ -60,6 +60,7 @@ def test_bars_are_the_differences(lazy: bool) -> None:
     assert f"{part_a().height:,} → {part_b().height:,} units" in ax.get_title()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "top"), [("sk", 1), *slow(("en", None), ("sk", 4), ("en", 20))])
 def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
@@ -88,6 +89,7 @@ def test_the_furthest_from_zero_are_drawn() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "note"), [("sk", "Bez rozdielu: 25."), *slow(("en", "difference: 25."))]
 )
@@ -186,6 +188,7 @@ def test_a_title_of_counts_keeps_their_number() -> None:
     assert ax.get_title() == f"Mine\n{part_a().height:,} units"
 
 
+@pytest.mark.slow
 def test_maps_side_by_side_have_equal_classes() -> None:
     """With bounds that are given, one legend fits both maps."""
     legends = []
@@ -231,6 +234,7 @@ def test_comparisons_are_checked() -> None:
             fk.plot_counts(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_windows_of_last_changes_are_named_below_the_picture(lang: Lang) -> None:
     """Bars and maps of two groups of units have no such note."""

@@ -67,6 +67,7 @@ def test_error_bars_are_the_intervals() -> None:
     assert ax.get_xlim()[1] > max(high for _, high in ends)
 
 
+@pytest.mark.slow
 def test_a_bar_of_several_codes_has_their_own_interval() -> None:
     """That of the rest is the interval of all its hits together, not a sum of intervals."""
     table = estimate("okres", "en")
@@ -103,6 +104,7 @@ def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
     assert all(" ".join(text.split()).count("–") == 1 for text in numbers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "title"),
     [
@@ -140,6 +142,7 @@ def test_slovak_prepositions() -> None:
         assert number_format.from_slovak(number).split("\u00a0")[0] == word, number
 
 
+@pytest.mark.slow
 def test_tiles_in_thousands_never_narrow_an_interval() -> None:
     """Large numbers are written in thousands, their ends rounded outwards; zero is zero."""
     table = estimate("okres", "en", number=NUMBER)
@@ -187,6 +190,7 @@ def test_all_units_are_no_estimate() -> None:
         assert written(ax).split() == told.split()
 
 
+@pytest.mark.slow
 def test_kinds_of_estimates_are_named() -> None:
     """Ids without a record and unreadable ones have bars of their own, in both languages."""
     rows = [("SK010", None, None)] * 5 + [(None, None, "no record"), (None, None, "unreadable")] * 2

@@ -20,6 +20,7 @@ from tests.support.pictures import axes, bars, check_legible
 from tests.support.units import SAMPLE, all_units
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "size"),
     [("sk", None), *slow(("en", (8, 7.5)), ("en", None), ("sk", (6, 7)), ("en", (9, 12)))],
@@ -40,6 +41,7 @@ def test_long_names_have_two_lines(lang: Lang, size: tuple[float, float] | None)
         assert not any("…" in name for name in names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "size"),
     [

@@ -71,11 +71,11 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
 
 
 # What another one shows as well: the same marks and texts, of other codes.
-LIKE_ANOTHER = ("counts", "districts", "differences", "map of an estimate", "months")
+QUICK = ("rest", "regions", "years", "boxes")
 
 
 @pytest.mark.parametrize(
-    "chart", [*(chart for chart in CHARTS if chart not in LIKE_ANOTHER), *slow(*LIKE_ANOTHER)]
+    "chart", [*QUICK, *slow(*(chart for chart in CHARTS if chart not in QUICK))]
 )
 @pytest.mark.parametrize(("name", "late"), [("dark_background", True), *slow(("default", False))])
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
@@ -127,6 +127,7 @@ def test_a_failed_chart_leaves_no_figure() -> None:
         assert plt.get_fignums() == before
 
 
+@pytest.mark.slow
 def test_long_names_that_begin_alike_keep_their_codes() -> None:
     """They are cut before the code that tells them apart, so that the bars have room."""
     counts = fk.count_by(all_units(), "kraj").filter(kind="labelled")
@@ -141,6 +142,7 @@ def test_long_names_that_begin_alike_keep_their_codes() -> None:
 ADDRESS = "https://www.registeruz.sk/cruz-public/domain/unit/show/12345?one=value&other=" + "v" * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [fk.plot_counts, *slow(fk.plot_map, functools.partial(fk.plot_last_changes, every="year"))],
@@ -220,6 +222,7 @@ def test_narrow_axes_have_short_regions() -> None:
     assert "Banskobystrický" in slovak
 
 
+@pytest.mark.slow
 def test_a_line_of_notes_is_below_a_chart() -> None:
     """As far as they fit, without details; the others are counted, and all are in ``notes``."""
     money = figures(150)

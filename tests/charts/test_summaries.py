@@ -18,7 +18,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from tests.support.charts import PLACES as SAMPLE, of_2016
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.pictures import axes, check_legible, tile_numbers, written
 
 LANGS: list[Lang] = ["sk", "en"]
@@ -81,9 +81,7 @@ def test_under_a_title_of_ones_own_the_notes_say_what_is_drawn(
     given: Any = {"title": "Nadpis", "lang": lang}
     drawings = {
         fk.plot_spread(money, "sales", **given, ax=axes()): f"{by}, 2016.",
-        fk.plot_spread(money, "sales", by=None, **given, ax=axes()): ", 2016.",
         fk.plot_spread(summary, "sales", **given, ax=axes()): f"{by}, 2016.",
-        fk.plot_map(money, value="sales", **given, ax=axes()): f"{by}, 2016.",
         fk.plot_map(summary, **given, ax=axes()): f"{by}, 2016.",
         fk.plot_counts(summary, **given, ax=axes()): f"{by}, 2016.",
         fk.plot_history(money.head(1), "sales", **given, ax=axes()): "",
@@ -130,6 +128,7 @@ def test_a_statistic_is_of_figures_and_of_one_year(money: pl.DataFrame) -> None:
         fk.plot_map(money, value="sales", statistic="total")
 
 
+@pytest.mark.slow
 def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     """One name per code of the first, one colour per code of the second, in the order of both."""
     fields: Any = ["age", "size_by_law"]
@@ -157,6 +156,7 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         assert "by age and size group" in text(ax)
 
 
+@pytest.mark.slow
 def test_whiskers_and_order_are_those_of_a_summary(money: pl.DataFrame) -> None:
     """A picture of figures is that of their summary, by one group and by two."""
     for by in ("section", ["kraj", "age"]):
@@ -194,6 +194,7 @@ def test_the_colours_of_ages_are_shades_of_one(money: pl.DataFrame) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lang", ["sk", *slow("en")])
 def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> None:
     """No title counts them among the units of a size; titles and notes say how many there are."""
@@ -241,7 +242,7 @@ BESIDE_REASONS: dict[str, Callable[[pl.DataFrame], Axes]] = {
 }
 
 
-@pytest.mark.parametrize("chart", list(BESIDE_REASONS))
+@pytest.mark.parametrize("chart", ["map", *slow("boxes", "histogram", "summary")])
 def test_a_value_beside_a_reason_is_not_drawn(chart: str, money: pl.DataFrame) -> None:
     """A sum over nothing is 0: what is drawn is that of the figures, and the note has the rest."""
     own = money.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
@@ -260,6 +261,7 @@ def test_a_value_beside_a_reason_is_not_drawn(chart: str, money: pl.DataFrame) -
     assert [label.get_text() for label in whole.texts] == [label.get_text() for label in part.texts]
 
 
+@pytest.mark.slow
 def test_a_history_has_no_point_beside_a_reason(money: pl.DataFrame) -> None:
     """The note names the reason."""
     unit = money.filter(pl.col("reason").is_null())["unit_id"][0]
@@ -287,6 +289,7 @@ def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None
         assert units == "0 of 0 units"
 
 
+@pytest.mark.slow
 def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
     """As those of counts do; the others are summed in one bar."""
     summary = fk.summary(money, "sales", by="section")
@@ -297,6 +300,7 @@ def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
     check_legible(small)
 
 
+@pytest.mark.slow
 def test_bars_of_a_summary_are_of_the_value_that_is_named(money: pl.DataFrame) -> None:
     """As if there was no other; one alone need not be named."""
     several, alone = fk.summary(money, ["roa", "sales"]), fk.summary(money, "sales")
@@ -306,6 +310,7 @@ def test_bars_of_a_summary_are_of_the_value_that_is_named(money: pl.DataFrame) -
     )
 
 
+@pytest.mark.slow
 def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> None:
     """As those of counts do."""
     summary = fk.summary(money, "sales")
@@ -320,25 +325,40 @@ def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> Non
 
 @pytest.mark.parametrize(
     ("draw", "message"),
-    [
-        (lambda s: fk.plot_spread(s, "sales"), r"several entries in the column 'year'"),
-        (lambda s: fk.plot_counts(s.filter(year=2016)), r"several entries in the column 'value'"),
-        (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
-        (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
-        (
-            lambda s: fk.plot_map(s.filter(year=2016), value="sum"),
-            r"give statistic='sum'; value= is",
-        ),
-        (lambda s: fk.plot_map(s.filter(year=2016)), r"in the column 'value'.*; name one: value='"),
-        (lambda s: fk.plot_counts(s, value="roe"), r"value='roe' is not in the summary"),
-        (
-            lambda _: fk.plot_counts(COUNTED, value="roe"),
-            "only a summary says of which value; leave",
-        ),
-        (lambda s: fk.plot_spread(s, "roa", by="okres"), r"by='okres': the summary was made by"),
-        (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
-        (lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)), r"limits=\(0.1, 0.9\): a summary"),
-    ],
+    quick(
+        [
+            (lambda s: fk.plot_spread(s, "sales"), r"several entries in the column 'year'"),
+            (
+                lambda s: fk.plot_counts(s.filter(year=2016)),
+                r"several entries in the column 'value'",
+            ),
+            (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
+            (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
+            (
+                lambda s: fk.plot_map(s.filter(year=2016), value="sum"),
+                r"give statistic='sum'; value= is",
+            ),
+            (
+                lambda s: fk.plot_map(s.filter(year=2016)),
+                r"in the column 'value'.*; name one: value='",
+            ),
+            (lambda s: fk.plot_counts(s, value="roe"), r"value='roe' is not in the summary"),
+            (
+                lambda _: fk.plot_counts(COUNTED, value="roe"),
+                "only a summary says of which value; leave",
+            ),
+            (
+                lambda s: fk.plot_spread(s, "roa", by="okres"),
+                r"by='okres': the summary was made by",
+            ),
+            (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
+            (
+                lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)),
+                r"limits=\(0.1, 0.9\): a summary",
+            ),
+        ],
+        4,
+    ),
 )
 def test_a_chart_is_of_one_value_and_year(draw: Any, message: str, money: pl.DataFrame) -> None:
     """Of several the error names the filter."""
@@ -379,6 +399,7 @@ def test_few_values_have_few_bars(number: int, fewest: int, most: int, log: bool
     assert fewest <= len(boxes(ax)) <= most
 
 
+@pytest.mark.slow
 def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> None:
     """Values beyond them are drawn at them; the medians and their numbers stay."""
     plain = fk.plot_spread(money, "sales", by="section", lang="en", ax=axes(9, 9))
@@ -427,8 +448,9 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
         fk.plot_spread(money, "sales", mark=no_unit)
 
 
-@pytest.mark.parametrize("by", ["kraj", None])
-@pytest.mark.parametrize(("lang", "value"), [("sk", "12,0\xa0%"), ("en", "12.0%")])
+@pytest.mark.parametrize(
+    ("by", "lang", "value"), [("kraj", "en", "12.0%"), *slow((None, "sk", "12,0\xa0%"))]
+)
 def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, value: str) -> None:
     """It is that of the latest year with a value."""
     rows = [(unit, year, "SK010", unit / 100) for unit in range(6) for year in (2016, 2017, 2018)]
@@ -442,6 +464,7 @@ def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, valu
     check_legible(ax)
 
 
+@pytest.mark.slow
 def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
     """With what the comparable ratio is called."""
     summary = fk.summary(money, "current_ratio")
@@ -452,6 +475,7 @@ def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> No
     assert "Porovnateľné: bežná likvidita porovnateľná medzi výkazmi." in text(slovak)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
@@ -483,6 +507,7 @@ def test_a_note_says_why_a_unit_is_not_marked(mark: int, words: str) -> None:
     assert bool(seen) is ("not marked" not in words)
 
 
+@pytest.mark.slow
 def test_a_marked_unit_is_in_the_legend(money: pl.DataFrame) -> None:
     """With its name and value, by the diamond that it has."""
     counted = money.drop_nulls(["sales", "kraj"]).filter(kraj="SK010").row(0, named=True)

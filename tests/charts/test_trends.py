@@ -75,6 +75,7 @@ def test_a_year_of_few_units_breaks_the_line(money: pl.DataFrame) -> None:
     assert "breaks" not in written(whole)
 
 
+@pytest.mark.slow
 def test_many_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     """Above twelve each has axes of its own, in the same scales; above 24 those of most units."""
     districts = fk.summary(money, "total_assets", by="okres").with_columns(
@@ -89,6 +90,7 @@ def test_many_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         assert ("Further groups, not shown: 6." in written(ax)) == (number == 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "width"), [("en", 8), *slow(("sk", 8), ("sk", 3.54))])
 def test_two_groups_are_axes_and_colours(money: pl.DataFrame, lang: Lang, width: float) -> None:
     """Axes for each code of the first, a colour for each of the second, the same in all."""
@@ -109,6 +111,7 @@ def test_two_groups_are_axes_and_colours(money: pl.DataFrame, lang: Lang, width:
     assert len(in_legend) == enough["age"].n_unique()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "items"),
     [(13, ["sales"]), *slow((12, ["sales"]), (2, ["sales", "equity"]))],

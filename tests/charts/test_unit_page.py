@@ -17,7 +17,7 @@ from tests.support.examples import slow
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(40)
+    return fk.sample(20)
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +45,7 @@ def test_figures_are_those_of_the_filings_it_names(
     assert page.source == sample.cite(lang=lang)
 
 
+@pytest.mark.slow
 def test_peers_are_those_given(sample: Sample, money: pl.DataFrame) -> None:
     """Of the newest year that they and the unit have, with their number."""
     unit = money.filter(year=2020).drop_nulls("sales")["unit_id"][0]
@@ -57,6 +58,7 @@ def test_peers_are_those_given(sample: Sample, money: pl.DataFrame) -> None:
     assert line.values[-1] == str(found["n"].item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [2, *slow(20)])
 def test_every_unit_has_a_page(sample: Sample, money: pl.DataFrame, most: int) -> None:
     """Towns, and those without a figure, too; then the reason is there."""

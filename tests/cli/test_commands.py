@@ -20,7 +20,7 @@ from click.testing import CliRunner, Result
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli, main
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 # Where the tests run in the background of a shell, Ctrl-C is ignored and children inherit that.
@@ -207,7 +207,7 @@ def test_find_prints_units_by_name_that_other_commands_read() -> None:
     assert figures.splitlines()[1].startswith("365,")
 
 
-@pytest.mark.parametrize("unit", ["00372491", "orol 510 sro", *slow("365")])
+@pytest.mark.parametrize("unit", ["00372491", *slow("orol 510 sro", "365")])
 def test_filings_lists_those_of_one_unit(unit: str) -> None:
     """By id, by IČO or by words that only its name has: with forms, superseded ones included."""
     rows = pl.read_csv(io.BytesIO(run("filings", unit, "--sample").stdout_bytes))
@@ -219,6 +219,7 @@ def test_filings_lists_those_of_one_unit(unit: str) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_filings_of_several_units_lists_these() -> None:
     """The units that match best, with what tells them apart, and how many more there are."""
     seen = called("filings", "orol", "--sample")
@@ -229,6 +230,7 @@ def test_filings_of_several_units_lists_these() -> None:
     assert re.search("… and [0-9]{3} more", seen.stderr)
 
 
+@pytest.mark.slow
 def test_filings_of_a_number_with_two_meanings_lists_both_units() -> None:
     """The id of one is the IČO of the other; with its zeros it is only that."""
     seen = called("filings", "61387", "--sample")
@@ -243,28 +245,39 @@ def test_filings_of_a_number_with_two_meanings_lists_both_units() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
-    [
-        (["count"], 2, "--sample .*--live .*--url URL"),
-        (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
-        (["count", "--sample", "--live"], 2, "exclude each other"),
-        (["count", "--url", "127.0.0.1"], 2, "--url 127.0.0.1 is not a register; give a URL"),
-        (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
-        (["codelist", "kraje", "--sample"], 2, "regions"),
-        (["get", "x1", "--sample"], 2, "ID 'x1' is not an id"),
-        (["get", "00061387", "--sample"], 2, "begins with 0, as an IČO .* find --units 00061387"),
-        (["financials", "00061387", "--sample"], 2, "begins with 0, .* financials .*--ico"),
-        (["financials", "--ico", "99999999", "--sample"], 1, "no unit has the IČO 99999999"),
-        (["financials", "5", "--ico", "00061387", "--sample"], 2, "either ids of units or --ico"),
-        (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
-        (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
-        (["find", " ", "--sample"], 2, "TEXT ' '"),
-        (["find", "x", "--limit", "3", "--sample"], 2, "--limit goes with --units"),
-        (["find", "x", "--units", "--lang", "en", "--sample"], 2, "go with places"),
-        (["find", "x", "--units", "--url", "http://127.0.0.1:9"], 2, "--mirror FOLDER after"),
-        (["filings", "nowhere", "--sample"], 2, "UNIT nowhere: there is no such unit"),
-        (["filings", "?", "--sample"], 2, "UNIT '[?]' is not allowed; give words of a name"),
-        (["nonsense"], 2, "No such command"),
-    ],
+    quick(
+        [
+            (["count"], 2, "--sample .*--live .*--url URL"),
+            (["count", "--sample", "--url", "http://127.0.0.1:9"], 2, "exclude each other"),
+            (["count", "--sample", "--live"], 2, "exclude each other"),
+            (["count", "--url", "127.0.0.1"], 2, "--url 127.0.0.1 is not a register; give a URL"),
+            (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
+            (["codelist", "kraje", "--sample"], 2, "regions"),
+            (["get", "x1", "--sample"], 2, "ID 'x1' is not an id"),
+            (
+                ["get", "00061387", "--sample"],
+                2,
+                "begins with 0, as an IČO .* find --units 00061387",
+            ),
+            (["financials", "00061387", "--sample"], 2, "begins with 0, .* financials .*--ico"),
+            (["financials", "--ico", "99999999", "--sample"], 1, "no unit has the IČO 99999999"),
+            (
+                ["financials", "5", "--ico", "00061387", "--sample"],
+                2,
+                "either ids of units or --ico",
+            ),
+            (["get", "999999999", "--sample"], 1, "id 999999999: no record; --keep-going"),
+            (["label", "nowhere.csv", "--sample"], 2, "nowhere.csv"),
+            (["find", " ", "--sample"], 2, "TEXT ' '"),
+            (["find", "x", "--limit", "3", "--sample"], 2, "--limit goes with --units"),
+            (["find", "x", "--units", "--lang", "en", "--sample"], 2, "go with places"),
+            (["find", "x", "--units", "--url", "http://127.0.0.1:9"], 2, "--mirror FOLDER after"),
+            (["filings", "nowhere", "--sample"], 2, "UNIT nowhere: there is no such unit"),
+            (["filings", "?", "--sample"], 2, "UNIT '[?]' is not allowed; give words of a name"),
+            (["nonsense"], 2, "No such command"),
+        ],
+        8,
+    ),
 )
 def test_faults_have_their_exit_codes(arguments: list[str], code: int, said: str) -> None:
     """Nothing but results on standard output; 1 for the register's faults, 2 for usage."""

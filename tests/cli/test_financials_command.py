@@ -62,6 +62,7 @@ def test_a_family_narrows_the_columns_and_no_rows() -> None:
     assert "give either items or family" in both.stderr
 
 
+@pytest.mark.slow
 def test_figures_and_filings_as_known_on_a_day() -> None:
     """Without what was filed later."""
     options = ("--filed-until", "2016-01-01", "--sample", "--columns", "year")
@@ -72,6 +73,7 @@ def test_figures_and_filings_as_known_on_a_day() -> None:
     assert "--filed-until" in called("filings", "365", "--filed-until", "x", "--sample").stderr
 
 
+@pytest.mark.slow
 def test_an_ico_is_no_id() -> None:
     """A unit has an id that equals the IČO of another one; piped, both would be wrong figures."""
     ico = "00061387"
@@ -98,6 +100,7 @@ def test_a_unit_without_a_record_is_named() -> None:
     assert seen.returncode == 1
 
 
+@pytest.mark.slow
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
     assert "is not an id" in called("financials", "x", "--sample").stderr
@@ -158,6 +161,7 @@ def test_chosen_items_are_printed() -> None:
 IDS = [2261, 14890, 67387]  # a company, in single entry, a non-profit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "arguments"),
     [

@@ -14,7 +14,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.frames.files.write import rendered
 from tests.cli.test_commands import COMMAND, called, run, started
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 
 
@@ -55,7 +55,7 @@ def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("fault", [BROKEN, GONE, [reply(b"", 400)]])
+@pytest.mark.parametrize("fault", quick([BROKEN, GONE, [reply(b"", 400)]], 1))
 @pytest.mark.parametrize("form", ["csv", "ndjson", "table", "parquet"])
 def test_what_was_fetched_before_an_error_is_written(
     tmp_path: Path, fault: Sequence[Step], form: str

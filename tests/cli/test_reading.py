@@ -114,11 +114,12 @@ COUNTED = SAMPLE.count_by(UNITS, "kraj").with_columns(pl.col("share").round_sig_
 @pytest.mark.parametrize(
     ("printed", "form"),
     [
-        (["ids", "--limit", "9"], "ndjson"),
-        *slow((["ids", "--limit", "9"], "csv")),
-        (["get", *map(str, UNITS["id"])], "csv"),
         (["get", *map(str, [*UNITS["id"], *UNITS["id"]])], "parquet"),
-        (["financials", *map(str, UNITS["id"])], "csv"),
+        *slow(
+            (["ids", "--limit", "9"], "ndjson"),
+            (["ids", "--limit", "9"], "csv"),
+            (["financials", *map(str, UNITS["id"])], "csv"),
+        ),
     ],
 )
 def test_what_a_command_prints_is_counted_in_a_pipe(
@@ -147,6 +148,7 @@ def test_plain_ids_are_counted() -> None:
     assert called("count", "-", "--sample", stdin=b"210\n365 578\n\n").stdout == "3\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", *slow("parquet", "ndjson")])
 def test_records_lead_to_those_they_name(form: str) -> None:
     """From units to statements, to reports and back: each command takes what another prints."""
@@ -225,8 +227,8 @@ def test_a_list_without_ids_is_counted_as_zero() -> None:
 @pytest.mark.parametrize(
     ("data", "shown"),
     [
-        ("id\n210 365\n", "210 365"),
         ("unit_id,x\n210\u00a0365,1\n", r"210\xa0365"),
+        *slow(("id\n210 365\n", "210 365")),
         *slow(
             ('id\n"210 365"\n', "210 365"),
             ("id;kraj\n210 365;SK010\n", "210 365"),
@@ -323,11 +325,11 @@ def test_a_file_without_a_known_suffix_needs_its_format(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stdin", "told"),
     [
-        (None, "standard input is closed; give a file, or pipe the data"),
         (b"", "standard input is empty: the command before it may have failed"),
-        (b"5\nx7\n", "ID 'x7' is not an id"),
         (b"code,label\nSK010,x\n", "standard input has no ids of units; its columns are"),
         *slow(
+            (None, "standard input is closed; give a file, or pipe the data"),
+            (b"5\nx7\n", "ID 'x7' is not an id"),
             (b" \n", "standard input is empty: the command before it may have failed"),
             (b"id\n5\nx7\n", "ID 'x7' is not an id"),
             (b"\xff\xfe\x00", "standard input is not a csv in UTF-8"),

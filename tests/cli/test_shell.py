@@ -27,6 +27,7 @@ def complete(words: str) -> list[str]:
     return [line.partition(",")[2] for line in seen.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_commands_options_and_names_are_completed() -> None:
     """Commands, options and the names of codelists are completed, as click documents it."""
     assert complete("finstat-kit co") == ["codelist", "count"]
@@ -121,6 +122,7 @@ def test_the_demo_speaks_the_language_of_the_environment(monkeypatch: pytest.Mon
     assert 'lang="en"' in run(*few, "--lang", "en").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1250", *slow("cp437", "latin-1", "ascii")])
 def test_pipes_and_files_are_in_utf_8(encoding: str) -> None:
     """Whatever the encoding of the locale, as on Windows; messages too."""

@@ -154,6 +154,7 @@ def test_a_statement_is_as_wide_as_the_terminal() -> None:
     assert max(map(len, lines)) == 80
 
 
+@pytest.mark.slow
 def test_captions_of_a_form_are_wrapped_to_a_width() -> None:
     """No letter is lost, and numbers keep their room: below captions that could not be read."""
     statement = fk.sample().statement_history(365, 4, lang="en")
@@ -218,6 +219,7 @@ def figures() -> pl.DataFrame:
     return fk.sample().financials([365])
 
 
+@pytest.mark.slow
 @given(width=st.integers(20, 400))
 def test_a_table_is_as_wide_as_the_terminal(width: int) -> None:
     """The columns that fit, and how many there are; --wide shows all, whatever the width."""
@@ -263,6 +265,7 @@ def test_a_table_in_a_pipe_or_a_file_is_not_cut(where: str, tmp_path: Path) -> N
     assert len(shown_on(500, frame, wide=True)) < 300
 
 
+@pytest.mark.slow
 def test_chosen_columns_are_shown_and_nothing_else(tmp_path: Path) -> None:
     """In their order, in each format; on a terminal all of them."""
     names = "year,sales,name,reason"

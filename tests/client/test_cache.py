@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
@@ -69,7 +69,7 @@ class Dated(Behind):
         return reply._replace(headers=headers)
 
 
-@pytest.mark.parametrize("collection", KINDS)
+@pytest.mark.parametrize("collection", ["units", *slow("statements", "reports", "annual_reports")])
 def test_a_second_run_requests_lists_alone(behind: Behind, file: Path, collection: str) -> None:
     ids = unchanged_ids(behind.sample, 50, collection)
     with behind.register(cache=file) as first:
@@ -160,7 +160,7 @@ def test_a_change_within_a_session_is_seen_by_the_next_call(behind: Behind, file
     assert register.units.get(ids)["stav"][0] == "NEVEREJNÁ"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
         st.one_of(
@@ -288,7 +288,8 @@ def test_no_more_list_requests_than_records(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "collection"), [("https://ruz.example", "units"), ("http://127.0.0.1:9", "reports")]
+    ("url", "collection"),
+    [("https://ruz.example", "units"), *slow(("http://127.0.0.1:9", "reports"))],
 )
 def test_a_scan_lists_the_changes_once(file: Path, collection: str, url: str) -> None:
     """However many pages its ids are, behind a real host and on loopback."""
@@ -477,7 +478,7 @@ def test_a_scan_of_cached_records_has_all_its_rows(file: Path) -> None:
     assert scan.filter(pl.col("id") > ids[9]).collect().height == ids.len() - 10
 
 
-@pytest.mark.parametrize("method", ["get", "scan"])
+@pytest.mark.parametrize("method", ["get", *slow("scan")])
 def test_changed_records_count_as_requests_to_refuse(file: Path, method: str) -> None:
     """Their number is known once the changes are listed, before the first of them is fetched."""
     behind = Behind(fk.sample(30))

@@ -10,6 +10,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from tests.support.examples import quick
 
 REGISTER = [
     # Its data.
@@ -54,7 +55,7 @@ def test_a_sample_has_these_names_and_its_verbs() -> None:
 METHODS = [name for name in SAMPLE if isinstance(getattr_static(Sample, name, None), FunctionType)]
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "publish"])
+@pytest.mark.parametrize("name", quick([name for name in METHODS if name != "publish"]))
 def test_a_call_that_does_not_fit_names_the_function_and_its_arguments(name: str) -> None:
     """And no class that the caller has not written."""
     call = getattr(fk.sample(5), name)

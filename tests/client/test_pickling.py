@@ -16,6 +16,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.transport.base import Timing
 from finstat_kit.transport.exchange import Stats
 from finstat_kit.transport.http import Sockets
+from tests.support.examples import slow
 from tests.support.faults import ListServer
 
 WAYS: list[Callable[[fk.Register], fk.Register]] = [
@@ -23,7 +24,7 @@ WAYS: list[Callable[[fk.Register], fk.Register]] = [
     copy.deepcopy,
     copy.copy,
 ]
-each_way = pytest.mark.parametrize("again", WAYS, ids=["pickle", "deepcopy", "copy"])
+each_way = pytest.mark.parametrize("again", [WAYS[0], *slow(*WAYS[1:])])
 
 
 @each_way

@@ -549,6 +549,7 @@ def test_any_text_as_a_base_url_is_a_register_or_refused(scheme: str, rest: str)
         assert reg.base_url.startswith("http")
 
 
+@pytest.mark.slow
 def test_a_machine_without_zone_data_knows_the_registers_day() -> None:
     """Zones come from a package where the system has none."""
     code = "import finstat_kit as fk; print(fk.Register('http://127.0.0.1:1').today)"

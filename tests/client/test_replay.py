@@ -14,6 +14,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import CacheError, NotHeld
+from tests.support.examples import slow
 from tests.support.remote_sample import Behind, unchanged_ids
 
 
@@ -61,6 +62,7 @@ def test_what_is_recorded_is_replayed(
     fk.use(None)
 
 
+@pytest.mark.slow
 def test_a_replay_shows_no_bar(
     behind: Behind,
     file: Path,
@@ -94,7 +96,7 @@ def test_what_is_not_recorded_is_an_error_with_the_line_that_records_it(
     assert caught.value.partial["id"].to_list() == [recorded]
 
 
-@pytest.mark.parametrize("url", ["https://ruz.example", "http://127.0.0.1:9"])
+@pytest.mark.parametrize("url", ["https://ruz.example", *slow("http://127.0.0.1:9")])
 def test_a_replay_refuses_what_the_recorded_host_refuses(file: Path, url: str) -> None:
     """The records of a whole real host, and none of a near one."""
     far = url.startswith("https")
@@ -170,6 +172,7 @@ def test_the_state_of_a_file(behind: Behind, file: Path) -> None:
     assert fk.sample(0).cache is None
 
 
+@pytest.mark.slow
 def test_a_mirror_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "a@b"
     fk.Mirror(folder, register=fk.sample(50)).sync()

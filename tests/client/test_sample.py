@@ -315,6 +315,7 @@ def test_a_time_of_a_day_is_published_as_the_day() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_changes_from_two_threads_are_not_lost() -> None:
     """None is lost: a day that is set while another thread publishes stays set."""
     sample = fk.sample(0)

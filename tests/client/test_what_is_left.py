@@ -10,6 +10,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.errors import RateLimited
+from tests.support.examples import slow
 from tests.support.remote_sample import Behind
 
 UNITS = fk.sample(2_000).units.ids(limit=300)
@@ -64,7 +65,7 @@ def test_ctrl_c_is_two_or_three_lines(name: str, behind: Behind) -> None:
         assert shown[2] == "  the 150 rows before it are in sys.last_value.partial"
 
 
-@pytest.mark.parametrize("name", ["get", "financials", "match_units"])
+@pytest.mark.parametrize("name", ["get", *slow("financials", "match_units")])
 def test_with_a_cache_the_same_line_continues(name: str, behind: Behind, tmp_path: Path) -> None:
     """It says so, and it does: no reply is requested twice."""
     path = tmp_path / "ruz.cache"
@@ -140,6 +141,7 @@ def test_what_was_meant_is_named(call: Callable[[], object], text: str) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_a_year_may_be_a_text() -> None:
     """As a form or a csv gives it."""
     register = fk.sample()

@@ -37,7 +37,7 @@ YEAR: Final = 2020
 
 @pytest.fixture(scope="module")
 def sample() -> Sample:
-    return fk.sample(100)
+    return fk.sample(40)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,11 @@ def answers(register: fk.Register, *calls: Call, seconds: float = 60) -> list[Ca
 def answer(register: fk.Register, name: str, **given: object) -> dict[str, Any]:
     """Call one tool; return what it answers."""
     (found,) = answers(register, (name, given))
+    return content(found)
+
+
+def content(found: CallToolResult) -> dict[str, Any]:
+    """Return what a tool has answered."""
     assert not found.is_error, found.content
     assert isinstance(found.structured_content, dict)
     return found.structured_content
@@ -120,8 +125,9 @@ def test_each_tool_gives_what_the_public_name_gives(sample: Sample, unit: int) -
         ("codes", {"codelist": "regions", "text": "žilin"},
          sample.codelist("regions").filter(name_sk="Žilinský kraj"), ["code", "name_en"]),
     ]  # fmt: skip
-    for name, given, frame, columns in wanted:
-        found = answer(sample, name, **given)
+    answered = answers(sample, *((name, given) for name, given, _, _ in wanted))
+    for (name, _, frame, columns), result in zip(wanted, answered, strict=True):
+        found = content(result)
         assert frame.height > 0, name
         assert table(found, *columns) == rows(frame, *columns), name
         assert found["n"] == frame.height, name
@@ -167,6 +173,7 @@ def test_over_standard_input_and_output(tmp_path: Path) -> None:
     assert mirror.cite(lang="en") in text_of(found)
 
 
+@pytest.mark.slow
 def test_standard_output_has_the_protocol_alone(tmp_path: Path) -> None:
     """Warnings and whatever else is printed go to standard error."""
     mirror = synced(tmp_path / "ruz", fk.sample(20))
@@ -307,6 +314,7 @@ def test_a_call_reports_its_requests(sample: Sample) -> None:
     assert heard[0] == "0 requests"
 
 
+@pytest.mark.slow
 def test_without_the_extra_the_error_names_it() -> None:
     code = (
         "import sys; sys.modules['mcp'] = None; sys.argv = ['finstat-kit', 'mcp', '--sample']\n"

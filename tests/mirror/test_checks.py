@@ -84,6 +84,7 @@ def test_a_file_that_is_not_needed_is_not_read(mirror: fk.Mirror) -> None:
     assert checked == {file.stem for file in data(mirror.path, "codelists")}
 
 
+@pytest.mark.slow
 def test_each_sync_checks_some_files_anew(tmp_path: Path) -> None:
     """Those checked longest ago first; one that has decayed is made good."""
     register = Watched(fk.sample(6))

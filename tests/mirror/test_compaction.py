@@ -83,6 +83,7 @@ def test_a_reader_during_compaction_gets_everything(mirror: fk.Mirror, register:
     assert heights.result() == {UNITS}
 
 
+@pytest.mark.slow
 def test_a_reader_whose_files_were_merged_away_reads_on(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -169,6 +170,7 @@ def outdated(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.LazyFrame
     return frames
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frame", "query"),
     [*((frame, "collect") for frame in FRAMES), *(("snapshot", query) for query in QUERIES)],
@@ -221,6 +223,7 @@ def test_a_file_that_no_run_lists_is_deleted_when_it_is_old(mirror: fk.Mirror) -
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_a_name_that_comes_back_is_checked_and_no_longer_retired(
     mirror: fk.Mirror, register: Watched
 ) -> None:

@@ -114,6 +114,7 @@ print(*(frame.height for frame in pl.collect_all(both)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", *slow("2")])
 def test_queries_in_one_plan_do_not_wait_for_each_other(filings: fk.Mirror, threads: str) -> None:
     """Each queries files itself, which needs a thread of polars while the other holds one."""
@@ -284,6 +285,7 @@ def test_the_line_of_the_docs_writes_a_table_of_delta_lake(
     assert pl.scan_delta(table).select(pl.len()).collect().equals(cells.select(pl.len()).collect())
 
 
+@pytest.mark.slow
 def test_a_query_gives_what_the_whole_gives(mirror: fk.Mirror) -> None:
     """Whatever is asked of the frame, and by which engine, it is what the whole has."""
     units = mirror.snapshot()

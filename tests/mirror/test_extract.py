@@ -125,6 +125,7 @@ def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path:
     assert not (moved / "runs").exists()
 
 
+@pytest.mark.slow
 def test_an_extract_of_a_day_between_two_syncs_answers(mirror: fk.Mirror, tmp_path: Path) -> None:
     """It is the state of the last sync by that day, and no sync of its own was later."""
     ids = mirror.units.ids(limit=3)
@@ -140,6 +141,7 @@ def test_an_extract_of_a_day_between_two_syncs_answers(mirror: fk.Mirror, tmp_pa
     assert small.today == between.today != frozen.today
 
 
+@pytest.mark.slow
 def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: Path) -> None:
     """Its records are the former ones, and the day chooses it from the environment too."""
     ids = mirror.units.ids(limit=3)
@@ -179,6 +181,7 @@ def test_an_extract_can_be_moved_and_is_small(small: fk.Register, tmp_path: Path
     assert (moved / ".gitattributes").read_text() == "* -text\n"
 
 
+@pytest.mark.slow
 def test_an_extract_holds_the_newest_codelists_and_templates_alone(tmp_path: Path) -> None:
     """Each code once, as it is now, and no code that was removed."""
     register = Watched(fk.sample(5))

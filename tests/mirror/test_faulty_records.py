@@ -53,8 +53,8 @@ def places(ids: list[int], where: str) -> set[int]:
 
 @pytest.mark.parametrize(
     ("where", "happens"),
-    [("forty in a row", "500"), ("spread", "an outage page"),
-     *slow(("head", "500"), ("middle", "cut"), ("tail", "500"))],
+    [("forty in a row", "500"),
+     *slow(("spread", "an outage page"), ("head", "500"), ("middle", "cut"), ("tail", "500"))],
 )  # fmt: skip
 def test_bad_units_delay_themselves_alone(tmp_path: Path, where: str, happens: str) -> None:
     """All others arrive in the first sync, what is bad is listed, and comes once it can be had."""
@@ -74,6 +74,7 @@ def test_bad_units_delay_themselves_alone(tmp_path: Path, where: str, happens: s
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reports", *slow("statements")])
 def test_bad_contents_delay_themselves_alone(tmp_path: Path, name: str) -> None:
     """A hundred of them all over the list, neighbours among them."""
@@ -93,6 +94,7 @@ def test_bad_contents_delay_themselves_alone(tmp_path: Path, name: str) -> None:
     assert_contents_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("happens", "begins"), [("500", 0), *slow(("an outage page", 5), ("cut", 40), ("500", 40))]
 )
@@ -140,7 +142,7 @@ def test_get_keeps_what_cannot_be_had_as_a_row_of_nulls(where: str) -> None:
     assert caught.value.partial["id"].to_list() == ids[: ids.index(min(bad))]
 
 
-@pytest.mark.parametrize("number", [1, 2, 60])
+@pytest.mark.parametrize("number", [1, *slow(60)])
 def test_get_of_a_register_that_is_down_is_an_error(number: int) -> None:
     """Of one id too: nulls would say that it has no record."""
     register = Watched(fk.sample(60))
@@ -150,6 +152,7 @@ def test_get_of_a_register_that_is_down_is_an_error(number: int) -> None:
         register.units.get(ids, errors="keep")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("template", [2**31, *slow(2**62)])
 def test_a_template_without_a_number_is_its_reports_reason(tmp_path: Path, template: int) -> None:
     """It ends no sync and no call about other reports."""
@@ -181,7 +184,7 @@ def test_a_template_without_a_number_is_its_reports_reason(tmp_path: Path, templ
     assert_frame_equal(mirror.reports.get(others), sample.reports.get(others))
 
 
-@pytest.mark.parametrize("target", ["/api/uctovne-zavierky", RECORDS["units"], "/api/kraje"])
+@pytest.mark.parametrize("target", ["/api/uctovne-zavierky", *slow(RECORDS["units"], "/api/kraje")])
 def test_a_budget_bounds_what_is_under_way(tmp_path: Path, target: str) -> None:
     """Attempts and waits too, in lists, records and codelists; the next sync goes on."""
     register = Watched(fk.sample(30))
@@ -222,6 +225,7 @@ def with_other_captions(template: dict[str, Any]) -> None:
             row["text"] = {"sk": "Iné " + row["text"]["sk"], "en": "Other"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["a full sync", *slow("a month")])
 def test_a_template_that_was_corrected_is_fetched_again(tmp_path: Path, way: str) -> None:
     """Figures then are those of the register; in a month, no report is requested for it."""
@@ -273,6 +277,7 @@ class Unusual(Watched):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:some reports gave no number")
 def test_cells_get_their_places_once_the_template_is_known(tmp_path: Path) -> None:
     """And lose them where it has other tables: always those of the register, without a request."""

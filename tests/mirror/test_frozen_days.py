@@ -115,6 +115,7 @@ def test_a_frozen_day_keeps_what_it_kept(
     assert later.as_of(register.today).filings(units)["reason"].is_null().any()
 
 
+@pytest.mark.slow
 def test_codelists_cut_off_twice_are_those_of_the_day(mirror: fk.Mirror, register: Watched) -> None:
     """A run that replaces a codelist twice keeps what the run before had left."""
     before = mirror.regions()
@@ -132,6 +133,7 @@ def interrupt() -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_the_name_with_a_day_is_the_frozen_day(
     mirror: fk.Mirror, register: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

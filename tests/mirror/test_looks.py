@@ -57,6 +57,7 @@ def test_the_next_process_does_not_look_again(
     assert_same(path, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["flipped", "of another log", *slow("cut", "empty", "gone")])
 def test_a_damaged_note_is_none(mirrored: Path, tmp_path: Path, damage: str) -> None:
     """Everything is computed again."""
@@ -77,6 +78,7 @@ def test_a_damaged_note_is_none(mirrored: Path, tmp_path: Path, damage: str) -> 
     assert_same(path, expected)
 
 
+@pytest.mark.slow
 def test_a_note_is_of_the_newest_run(tmp_path: Path) -> None:
     """After a sync that changes something another one is made; of a former day none is."""
     path = synced(tmp_path / "ruz", filings_on(1), contents=True)
@@ -90,6 +92,7 @@ def test_a_note_is_of_the_newest_run(tmp_path: Path) -> None:
     assert not first[1].equals(second[1])
 
 
+@pytest.mark.slow
 def test_without_a_place_for_notes_nothing_is_noted(mirrored: Path, tmp_path: Path) -> None:
     """A folder that cannot be written to is read without them."""
     path = shutil.copytree(mirrored, tmp_path / "ruz")

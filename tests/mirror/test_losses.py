@@ -126,8 +126,9 @@ def answers(mirror: fk.Mirror, register: Watched) -> Iterator[tuple[str, Callabl
 
 @pytest.mark.parametrize(
     ("log", "harm"),
-    [("units", "deleted"), ("cells", "flipped in its last byte"), ("codelists", "exchanged"),
-     *slow(("reports", "halved"), ("statements", "emptied"), ("annual_reports", "flipped in a bit"),
+    [("cells", "flipped in its last byte"),
+     *slow(("units", "deleted"), ("codelists", "exchanged"),
+           ("reports", "halved"), ("statements", "emptied"), ("annual_reports", "flipped in a bit"),
            ("templates", "deleted"))],
 )  # fmt: skip
 def test_a_lost_file_is_made_good_by_the_next_sync(
@@ -160,6 +161,7 @@ def test_a_lost_file_is_made_good_by_the_next_sync(
     matrix(f"{log} {harm}", "made good by one sync", f"{file['rows']} rows, {extra} requests more")
 
 
+@pytest.mark.slow
 def test_a_loss_is_named_once(copy: Path, later: Watched) -> None:
     """By the sync that makes it good."""
     data(copy, "reports")[0].unlink()
@@ -170,6 +172,7 @@ def test_a_loss_is_named_once(copy: Path, later: Watched) -> None:
         fk.Mirror(copy, register=later).sync()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["units", *slow("statements", "reports", "cells", "codelists", "templates")]
 )
@@ -226,6 +229,7 @@ def test_changes_that_were_lost_are_refused(mirror: fk.Mirror, register: Watched
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_what_the_register_dropped_stays_missing(mirror: fk.Mirror, register: Watched) -> None:
     """Also where the row that says so was lost: the whole list is walked."""
     ids = register.sample.units.ids()["id"]
@@ -241,6 +245,7 @@ def test_what_the_register_dropped_stays_missing(mirror: fk.Mirror, register: Wa
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_what_was_answered_before_is_fetched_again_only_if_it_changed(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -262,6 +267,7 @@ def test_what_was_answered_before_is_fetched_again_only_if_it_changed(
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_what_other_files_answered_in_the_same_walk_is_not_requested_again(tmp_path: Path) -> None:
     """A walk names each id once."""
     register = Watched(fk.sample(60), page_size=20)
@@ -277,6 +283,7 @@ def test_what_other_files_answered_in_the_same_walk_is_not_requested_again(tmp_p
     assert_in_step(fk.Mirror(path), register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [3, *slow(8, 13)])
 @pytest.mark.parametrize("log", ["units", *slow("reports")])
 def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, number: int) -> None:
@@ -302,6 +309,7 @@ def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, nu
     assert_whole(mirror, later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["statements", *slow("units", "codelists")])
 def test_a_reader_beside_a_cure_reads_what_counts_then(
     copy: Path, later: Watched, name: str
@@ -371,6 +379,7 @@ def test_runs_are_restored_from_the_data_files(
     matrix(f"runs: {what} {is_merged}", "restored", f"{extra} requests more, days {seen}")
 
 
+@pytest.mark.slow
 def test_a_first_run_is_restored_too(tmp_path: Path) -> None:
     """Its files know of no run: all lists are walked, and no record is requested."""
     register = Watched(fk.sample(60))
@@ -383,6 +392,7 @@ def test_a_first_run_is_restored_too(tmp_path: Path) -> None:
     assert_in_step(fk.Mirror(path), register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", ["reports", *slow("units", "cells")])
 def test_a_data_file_that_is_lost_with_all_runs_is_made_good(
     copy: Path, later: Watched, log: str
@@ -396,6 +406,7 @@ def test_a_data_file_that_is_lost_with_all_runs_is_made_good(
     assert_whole(mirror, later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["emptied", *slow("deleted", "halved", "flipped in a bit")])
 def test_what_was_appended_is_restored_from_the_data_files(tmp_path: Path, harm: str) -> None:
     """A first sync was cut off, and its list of files is damaged: nothing is requested again."""
@@ -417,7 +428,7 @@ def test_what_was_appended_is_restored_from_the_data_files(tmp_path: Path, harm:
 # What is no loss
 
 
-@pytest.mark.parametrize("kind", ["runs/*.json", "data/*.parquet"])
+@pytest.mark.parametrize("kind", ["data/*.parquet", *slow("runs/*.json")])
 def test_a_file_that_the_system_does_not_read_is_not_taken_for_lost(
     mirror: fk.Mirror, register: Watched, kind: str
 ) -> None:
@@ -459,6 +470,7 @@ def test_a_disk_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_reports_without_a_filled_cell_miss_none(tmp_path: Path) -> None:
     """Where nothing was filled in there are no cells, and nothing is lost."""
     register = Watched(fk.sample(4))

@@ -102,6 +102,7 @@ def test_snapshots_and_frozen_days_refuse_the_same_days(mirror: fk.Mirror, days:
     assert len(set(texts)) == 1
 
 
+@pytest.mark.slow
 def test_a_part_of_a_day_holds_what_is_listed_since_then(tmp_path: Path, register: Watched) -> None:
     """A mirror of a day and what follows holds what the register lists since then."""
     since = "2026-01-01"
@@ -171,6 +172,7 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
     assert kept.drop("id").row(0) == (None,) * 22
 
 
+@pytest.mark.slow
 def test_an_ico_of_twelve_digits_is_found(tmp_path: Path) -> None:
     """It is found by all of its digits, and by no others."""
     sample = fk.sample(30)
@@ -186,6 +188,7 @@ def test_an_ico_of_twelve_digits_is_found(tmp_path: Path) -> None:
         assert mirror.units.count(ico=ico) == ids.height
 
 
+@pytest.mark.slow
 def test_a_reader_during_a_sync_sees_nothing_of_it(tmp_path: Path, first: Path) -> None:
     """It sees what the last sync left, until this one is done; batches are appended meanwhile."""
     register = Watched(fk.sample(UNITS, seed=SEED), page_size=100)
@@ -233,7 +236,7 @@ def test_a_second_writer_is_refused(new: fk.Mirror, register: Watched) -> None:
     assert_in_step(new, register.sample)
 
 
-@pytest.mark.parametrize("said", ["[]", "\udcff", *slow("{}", "7")])
+@pytest.mark.parametrize("said", ["[]", *slow("\udcff"), *slow("{}", "7")])
 def test_a_broken_note_of_the_writer_stops_nothing(
     mirror: fk.Mirror, register: Watched, said: str
 ) -> None:
@@ -303,6 +306,7 @@ def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
     assert mirror.cite() == "Vymyslené údaje ukážky finstat_kit, kópia k 2026-06-30."
 
 
+@pytest.mark.slow
 def test_a_mirror_of_the_real_register_names_it(tmp_path: Path) -> None:
     """Replies that do not say that their data are invented, at the register's own address."""
 

@@ -124,6 +124,7 @@ def test_the_report_has_every_request(tmp_path: Path) -> None:
     assert report["new"].min() > 0  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_a_report_of_a_resumed_sync_has_one_window(tmp_path: Path) -> None:
     """Records that an earlier sync of the day left are in the window of the lists beside them."""
     register = Watched(fk.sample(5))
@@ -140,6 +141,7 @@ def test_a_report_of_a_resumed_sync_has_one_window(tmp_path: Path) -> None:
     assert report.filter(list="statements records")["new"].item() > 0
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_within_reports_counts_no_request_twice(tmp_path: Path) -> None:
     """The reports of a batch of statements are fetched within it."""
     register = Watched(fk.sample(4), page_size=20, rate=0.2)
@@ -214,6 +216,7 @@ def test_contents_can_be_added_later_and_stay(tmp_path: Path, register: Watched)
     assert_contents_in_step(plain, register.sample)
 
 
+@pytest.mark.slow
 def test_contents_that_are_given_later_stay_where_nothing_is_fetched(tmp_path: Path) -> None:
     """Where there is none yet, and where the time ends before."""
     register = Watched(fk.sample(1, seed=3), rate=1.0)
@@ -460,6 +463,7 @@ def test_what_a_served_mirror_lacks_delays_itself_alone(tmp_path: Path) -> None:
     assert second.holdings()["lacking"].to_list() == [0, 1]
 
 
+@pytest.mark.slow
 def test_what_a_mirror_does_not_hold_is_not_said_of_the_register(
     mirror: fk.Mirror, tmp_path: Path
 ) -> None:
@@ -704,6 +708,7 @@ def records_of(register: fk.Register) -> list[pl.DataFrame]:
     return [getattr(register, name).scan().collect() for name in RECORDS]
 
 
+@pytest.mark.slow
 def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -743,6 +748,7 @@ def test_a_full_sync_of_an_unchanged_register_adds_few_bytes(tmp_path: Path) -> 
     assert added / mirror.holdings()["held"].sum() < 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [
@@ -787,6 +793,7 @@ def test_a_full_sync_that_was_cut_off_fetches_all_records_again(
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_an_id_that_is_listed_again_is_held_again(mirror: fk.Mirror, register: Watched) -> None:
     """A statement was missing in one full sync, and is there in the next."""
     id_ = int(register.sample.statements.ids()["id"][0])

@@ -91,6 +91,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_changed_report_is_read_by_its_newest_version(tmp_path: Path) -> None:
     """Cells of the former version are not mixed in, not even where the new one has none."""
     register = Watched(fk.sample(12, seed=1))
@@ -237,7 +238,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Awkward
 
 @pytest.mark.parametrize(
     ("step", "year", "unit_by_unit"),
-    [(4, None, False),
+    [(8, None, False),
      *slow((1, None, False), (1, 2016, False), (1, 2024, False), (1, 2016, True), (1, 2024, True))],
 )  # fmt: skip
 def test_every_difficulty_is_what_the_register_makes_of_it(
@@ -393,6 +394,7 @@ def test_a_mirror_without_statements_or_reports(tmp_path: Path) -> None:
     assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
 
 
+@pytest.mark.slow
 def test_the_first_rows_are_counted_before_a_filter(small: fk.Mirror) -> None:
     """As of any frame: what a filter spares is no row less."""
     money = small.financials().select("unit_id", "year", "name")
@@ -402,6 +404,7 @@ def test_the_first_rows_are_counted_before_a_filter(small: fk.Mirror) -> None:
     assert_frame_equal(money.filter(late).head(60).collect(), whole.filter(late).head(60))
 
 
+@pytest.mark.slow
 def test_rows_of_the_year_before_survive_a_filter_on_years(small: fk.Mirror) -> None:
     """They are out of filings of the year after, which the filter must not leave out."""
     columns = ["unit_id", "year", "period_to", "source_column", "total_assets"]
@@ -412,6 +415,7 @@ def test_rows_of_the_year_before_survive_a_filter_on_years(small: fk.Mirror) -> 
     assert_frame_equal(of_year, money.collect().filter(year=2018))
 
 
+@pytest.mark.slow
 def test_figures_write_nothing_to_stderr(
     small: fk.Mirror, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,6 +62,7 @@ def expected(path: Path) -> Said:
 KINDS = ["writer.lock", "writer.json", "checked.json", "data/*.parquet", "runs/*.json"]
 
 
+@pytest.mark.slow
 def test_every_file_of_a_mirror_is_of_a_kind(sound: Path) -> None:
     """No file of a mirror is left out of the tests below."""
     every = {file for file in sound.rglob("*") if file.is_file()}

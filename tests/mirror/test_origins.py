@@ -177,6 +177,7 @@ def test_another_sample_at_the_same_port_is_refused(tmp_path: Path) -> None:
             mirror.sync()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")  # they are restored
 def test_lost_runs_hide_no_origin(tmp_path: Path) -> None:
     """Each data file says what the mirror is of."""
@@ -196,6 +197,7 @@ def test_lost_runs_hide_no_origin(tmp_path: Path) -> None:
     assert mirror.today == date(2026, 6, 30)
 
 
+@pytest.mark.slow
 def test_runs_of_another_mirror_list_what_is_not_there(tmp_path: Path) -> None:
     """What came from another mirror's folder is named by a read, a sync and verify."""
     sample, other = fk.sample(30), fk.sample(30, seed=1)

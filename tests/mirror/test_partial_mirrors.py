@@ -189,6 +189,7 @@ def test_snapshots_hold_what_is_held(part: fk.Mirror, register: Sample) -> None:
         assert ids.to_list() == expected.to_list()
 
 
+@pytest.mark.slow
 def test_a_part_that_grows_keeps_its_day(tmp_path: Path) -> None:
     """Later syncs keep its day, with units that were older before among its units."""
     sample = fk.sample(300)
@@ -208,6 +209,7 @@ def test_a_part_that_grows_keeps_its_day(tmp_path: Path) -> None:
         mirror.units.scan(changed_since="2026-05-31")
 
 
+@pytest.mark.slow
 def test_a_day_before_everything_leaves_nothing_out(tmp_path: Path) -> None:
     """Such a mirror is a whole one."""
     sample = fk.sample(60)
@@ -220,6 +222,7 @@ def test_a_day_before_everything_leaves_nothing_out(tmp_path: Path) -> None:
         assert "changed since" not in repr(mirror)
 
 
+@pytest.mark.slow
 def test_a_folder_begun_anew_is_noticed(tmp_path: Path) -> None:
     """What is asked is compared with the folder as it is, not as it was at opening."""
     sample = fk.sample(60)

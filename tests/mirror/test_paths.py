@@ -22,7 +22,7 @@ def names(folder: Path) -> list[str]:
     "name",
     [
         "%41",
-        "a[1]b",
+        *slow("a[1]b"),
         *slow(
             "i*",
             "n%4",
@@ -129,6 +129,7 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     assert names(tmp_path) == ["ruz"]
 
 
+@pytest.mark.slow
 def test_a_relative_path_is_settled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the process goes later, it is the folder that was meant."""
     monkeypatch.chdir(tmp_path)

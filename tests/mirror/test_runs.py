@@ -42,6 +42,7 @@ def newest(path: Path) -> Path:
     return max(path.glob("runs/*.json"))
 
 
+@pytest.mark.slow
 def test_the_newest_run_and_the_one_before_are_kept(mirror: fk.Mirror, register: Watched) -> None:
     """With the number of the newest beside them, and nothing else but data."""
     for _ in range(3):
@@ -77,6 +78,7 @@ def test_a_damaged_run_falls_back_to_the_one_before(
     assert_in_step(fk.Mirror(mirror.path), register.sample)
 
 
+@pytest.mark.slow
 def test_a_run_of_another_machine_is_not_overwritten(mirror: fk.Mirror, register: Watched) -> None:
     """Where the lock fails, as on some network drives, the second one is refused."""
     aside = mirror.path.parent / "aside"
@@ -143,6 +145,7 @@ def test_a_run_is_written_each_hour_while_records_come(tmp_path: Path) -> None:
     assert_contents_in_step(mirror, sample)
 
 
+@pytest.mark.slow
 def test_records_of_a_killed_sync_are_shown_by_the_next(tmp_path: Path) -> None:
     """Also where nothing is left to be fetched: all had come, and no run listed them yet."""
     register = filings_on(1)
@@ -163,6 +166,7 @@ def test_records_of_a_killed_sync_are_shown_by_the_next(tmp_path: Path) -> None:
     assert_contents_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_a_full_sync_after_one_that_was_cut_off_keeps_its_answers(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -188,6 +192,7 @@ def test_a_full_sync_after_one_that_was_cut_off_keeps_its_answers(
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_a_public_call_reads_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync that ends in the middle of a call is in the next one."""
     register = filings_on(1)
@@ -233,6 +238,7 @@ class Handles:
         return changed
 
 
+@pytest.mark.slow
 def test_a_file_that_is_open_is_replaced_a_moment_later(
     mirror: fk.Mirror, register: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,7 @@ texts = st.sampled_from(ODD) | st.text(max_size=4) | st.decimals(-(10**9), 10**9
 tables = st.lists(st.lists(texts, max_size=6) | st.none(), max_size=4) | st.none()
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from([699, 687, 5, None]), tables), max_size=5))
 @examples(100)
 def test_every_text_comes_back(filed: list[tuple[int | None, Any]]) -> None:

@@ -90,9 +90,13 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.parametrize("number", [170, *slow(1, UNITS)])
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), Reply(403, {}, b"<p>Forbidden")], ids=["Ctrl-C", "403"]
+    ("error", "number"),
+    [
+        (KeyboardInterrupt(), 170),
+        *slow((Reply(403, {}, b"<p>Forbidden"), 170), (KeyboardInterrupt(), 1)),
+        *slow((KeyboardInterrupt(), UNITS)),
+    ],
 )
 def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     new: fk.Mirror, register: Watched, number: int, error: BaseException | Reply
@@ -115,6 +119,7 @@ def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(
     assert len(register.records()) < len(rest) + 50
 
 
+@pytest.mark.slow
 def test_a_sync_that_was_cut_off_shows_nothing_of_itself(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -161,6 +166,7 @@ def test_a_clock_that_is_set_back_does_not_prolong_a_budget(tmp_path: Path) -> N
         mirror.units.count()
 
 
+@pytest.mark.slow
 def test_the_window_only_moves_at_the_end(mirror: fk.Mirror, register: Watched) -> None:
     """A run that was cut off keeps its window and the day on which it started."""
     started = register.today
@@ -209,6 +215,7 @@ def test_what_changes_during_a_walk_comes_with_the_next_sync(
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -243,6 +250,7 @@ def test_a_record_that_cannot_be_read_is_tried_again(
     assert new.unreadable().height == 0
 
 
+@pytest.mark.slow
 def test_what_is_tried_again_moves_no_cursor(new: fk.Mirror, register: Watched) -> None:
     """A sync cut off after its second attempts has still to walk its list from the start."""
     late = int(register.sample.units.ids()["id"][237])
@@ -262,6 +270,7 @@ def test_what_is_tried_again_moves_no_cursor(new: fk.Mirror, register: Watched) 
     assert_in_step(new, register.sample)
 
 
+@pytest.mark.slow
 def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register: Watched) -> None:
     """What was known of the unit stays until its new version can be read."""
     id_ = int(register.sample.units.ids()["id"][0])
@@ -279,6 +288,7 @@ def test_a_version_that_cannot_be_read_hides_nothing(mirror: fk.Mirror, register
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_an_outage_is_not_the_records_fault(new: fk.Mirror, register: Watched) -> None:
     """When three records in a row cannot be had the sync stops, and marks none of them."""
     count = iter(range(10**9))
@@ -337,6 +347,7 @@ def test_vanished_units_are_found_by_a_full_sync(mirror: fk.Mirror, register: Wa
     assert_in_step(mirror, register.sample)
 
 
+@pytest.mark.slow
 def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
     """Also where the run that was cut off left it nothing to write."""
     register = Watched(fk.sample(100))
@@ -393,6 +404,7 @@ def test_a_changed_clock_costs_no_change(new: fk.Mirror, register: Watched, days
         assert_in_step(new, sample)
 
 
+@pytest.mark.slow
 def test_a_codelist_that_shrinks_to_nothing_is_kept(mirror: fk.Mirror, register: Watched) -> None:
     """It is kept and counted; when the register has it again all is as before."""
     regions = mirror.regions()
@@ -453,6 +465,7 @@ def test_codelists_that_change_alone_are_observed(
     matrix("codelists that change alone", "seen at once, by readers too", "seen")
 
 
+@pytest.mark.slow
 def test_a_new_field_is_left_out(new: fk.Mirror, register: Watched) -> None:
     """A field that nobody knows yet is left out, and breaks nothing."""
 
@@ -467,6 +480,7 @@ def test_a_new_field_is_left_out(new: fk.Mirror, register: Watched) -> None:
     assert_in_step(new, register.sample)
 
 
+@pytest.mark.slow
 def test_an_increment_of_everything_keeps_the_day_before(
     mirror: fk.Mirror, register: Watched
 ) -> None:
@@ -482,6 +496,7 @@ def test_an_increment_of_everything_keeps_the_day_before(
     assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
 
 
+@pytest.mark.slow
 def test_batches_are_a_minute_of_requests(tmp_path: Path) -> None:
     """At a polite rate little is lost when the machine is switched off."""
     register = Watched(fk.sample(300), page_size=200, rate=1.0)

@@ -12,6 +12,7 @@ import finstat_kit as fk
 from finstat_kit.errors import ProtocolError, RegisterUnavailable
 from finstat_kit.protocol.records import KINDS
 from tests.conftest import Told
+from tests.support.examples import quick
 from tests.support.faults import FaultServer, reply
 
 GO_ON = b',"existujeDalsieId":true}'
@@ -105,6 +106,7 @@ def entry(content: bytes) -> bytes:
 NAMES = b'"nazov":{"sk":"A","en":"B"}'
 # Case, the reply of a codelist, what comes of it: an error's name and words, or the rows.
 CODELISTS: list[tuple[str, bytes, str, object]] = [
+    ("kod repeated, other content", entry(b'{"kod":"1",%b},{"kod":"1"}' % NAMES), "ProtocolError", "twice"),
     ("lokacie missing", b"{}", "ProtocolError", r"\$\.lokacie.*missing"),
     ("lokacie null", b'{"lokacie":null}', "ProtocolError", r"\$\.lokacie"),
     ("klasifikacie instead", b'{"klasifikacie":[]}', "ProtocolError", r"\$\.lokacie.*missing"),
@@ -114,7 +116,6 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
     ("kod a fraction", entry(b'{"kod":7.0,%b}' % NAMES), "ProtocolError", r"\[0\]\.kod: expected a code, got 7.0"),
     ("parent negative", entry(b'{"kod":"1","nadradenaLokacia":-4}'), "ProtocolError", r"nadradenaLokacia: expected a code, got -4"),
     ("kod 0", entry(b'{"kod":0}'), "accepted", [("0", None, None, None)]),
-    ("kod repeated, other content", entry(b'{"kod":"1",%b},{"kod":"1"}' % NAMES), "ProtocolError", "twice"),
     ("nazov a text", entry(b'{"kod":"1","nazov":"A"}'), "ProtocolError", r"\[0\]\.nazov"),
     ("a name that is a number", entry(b'{"kod":"1","nazov":{"sk":1}}'), "ProtocolError", r"nazov\.sk"),
     ("half a letter", entry(b'{"kod":"1","nazov":{"sk":"\\ud83d"}}'), "ProtocolError", "lone surrogate"),
@@ -130,7 +131,7 @@ CODELISTS: list[tuple[str, bytes, str, object]] = [
 
 
 @pytest.mark.parametrize(
-    ("case", "body", "expected", "detail"), CODELISTS, ids=[c[0] for c in CODELISTS]
+    ("case", "body", "expected", "detail"), quick(CODELISTS, 4), ids=[c[0] for c in CODELISTS]
 )
 def test_an_ambiguous_codelist_is_an_error(
     matrix: Told, case: str, body: bytes, expected: str, detail: Any
@@ -215,7 +216,7 @@ OTHERS: list[tuple[str, str, bytes, str]] = [
 
 @pytest.mark.parametrize(
     ("collection", "case", "body", "words"),
-    [("units", *row) for row in RECORDS] + OTHERS,
+    quick([("units", *row) for row in RECORDS] + OTHERS, 6),
     ids=[c[0] for c in RECORDS] + [c[1] for c in OTHERS],
 )
 def test_a_broken_record_is_an_error_or_a_row_of_its_id(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -13,6 +14,13 @@ def slow(*values: Any) -> list[ParameterSet]:
     """Return parameters whose cases are slow tests; a tuple stands for several parameters."""
     rows = (value if isinstance(value, tuple) else (value,) for value in values)
     return [pytest.param(*row, marks=pytest.mark.slow) for row in rows]
+
+
+def quick(cases: Iterable[Any], number: int = 3) -> list[Any]:
+    """Return cases of one kind of promise: some of them quick, all over the table, others slow."""
+    every = list(cases)
+    step = -(-len(every) // number)
+    return [case if place % step == 0 else slow(case)[0] for place, case in enumerate(every)]
 
 
 def examples(number: int, **options: Any) -> settings:

@@ -30,7 +30,7 @@ import finstat_kit as fk
 from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.cache_file import CacheFile
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.remote_sample import Behind
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +133,7 @@ def test_two_processes_at_once(file: Path) -> None:
     assert assert_whole(file) == 150
 
 
+@pytest.mark.slow
 def test_many_threads(file: Path) -> None:
     with fk.using("sample", cache=file) as reg:
         ids = reg.units.ids(limit=200)["id"].to_list()
@@ -299,6 +300,7 @@ def test_a_locked_file_is_warned_of_once(
     assert assert_whole(file) == 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 4])
 def test_ctrl_c_does_not_wait_for_another_process(file: Path, connections: int) -> None:
     """The wait for the file, of five seconds, ends at once."""
@@ -536,7 +538,7 @@ def cache_error(look: Callable[[], object]) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("damage", quick(DAMAGE.values()), ids=DAMAGE)
 def test_a_damaged_file_is_an_error_with_the_cure(
     file: Path, damage: Callable[[sqlite3.Connection], object]
 ) -> None:

@@ -54,6 +54,7 @@ def same(found: pl.DataFrame | None, wanted: pl.DataFrame) -> None:
     assert_frame_equal(found, wanted)
 
 
+@pytest.mark.slow
 def test_one_redraw_per_action() -> None:
     """Whatever is chosen, the panel changes once, and shows the selection."""
     explorer = fk.Explorer(first_units(), register=SAMPLE)
@@ -219,6 +220,7 @@ def test_the_saved_map_is_the_one_chosen() -> None:
     assert 'aria-label="Region of Žilina: units by district"' in saved
 
 
+@pytest.mark.slow
 def test_what_is_selected_is_saved_in_the_kind_of_file_chosen() -> None:
     """The records as csv and xlsx, the counts as a picture; the name says what was chosen."""
     explorer = fk.Explorer(first_units(), register=SAMPLE, lang="en")
@@ -367,7 +369,7 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 @pytest.mark.parametrize(
     ("place", "given_frame"),
-    [("SK0102", "none"), (None, "some"), ("SK010", "new"), ("582000", "narrow"),
+    [("SK010", "new"), *slow(("SK0102", "none"), (None, "some"), ("582000", "narrow")),
      *slow(("SK010", "all"))],
 )  # fmt: skip
 def test_code_gives_the_same_selection(place: str | None, given_frame: str) -> None:
@@ -417,6 +419,7 @@ def test_the_code_of_a_frame_with_other_ids_names_it(dtype: type[pl.DataType] | 
     assert explorer.code().rstrip().endswith("selection = units")
 
 
+@pytest.mark.slow
 def test_code_says_what_it_cannot_know() -> None:
     """A sample that was changed, and a frame without ids, are named in a comment."""
     assert "fk.use(fk.sample())" in fk.ChangePicker(register=SAMPLE).code()

@@ -220,6 +220,7 @@ def test_unknown_codes_are_refused() -> None:
     assert_consistent(picker)
 
 
+@pytest.mark.slow
 def test_a_list_of_real_size_is_offered_whole(full_size: Path) -> None:
     """2,940 municipalities are all there, each told apart from those of its name."""
     picker = fk.LocationPicker(register=fk.sample(units=10, codelists=full_size))

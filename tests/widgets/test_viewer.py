@@ -72,6 +72,7 @@ def test_a_unit_shows_the_newest_form_that_counts() -> None:
     )
 
 
+@pytest.mark.slow
 def test_years_are_listed_and_marked() -> None:
     """Newest first; what was superseded, and a period of other than 12 months, is said."""
     texts = {code: text.replace("\u00a0", " ") for text, code in viewer_of().year.options}
@@ -117,6 +118,7 @@ def test_the_first_one_shown_counts() -> None:
     assert filing_panel.first(filings.clear()) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "text"),
     [
@@ -285,6 +287,7 @@ def printed_rows(script: str) -> list[str]:
     return [row for form in printed for row in shown_rows(form._repr_html_())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lang", "blanks"), [("en", True), *slow(("sk", False), ("sk", True), ("en", False))]
 )
@@ -306,6 +309,7 @@ def test_code_gives_the_rows_on_the_screen(lang: Lang, blanks: bool) -> None:
     assert rows[0] != rows[1]
 
 
+@pytest.mark.slow
 def test_years_of_the_unit_chosen_before_are_never_shown() -> None:
     """Neither those that arrive late, nor those that were shown, while another unit is read."""
     register = Watched(fk.sample(60, seed=4))
@@ -485,6 +489,7 @@ def test_without_a_frame_any_id_may_be_set() -> None:
     assert viewer.unit.value == str(HOLDING)
 
 
+@pytest.mark.slow
 def test_a_mirror_says_that_it_has_no_statements(tmp_path: Path) -> None:
     """Its units are found; the reason stands where a form would."""
     sample = fk.sample(30)
@@ -523,6 +528,7 @@ def cells_of(row: str) -> list[str]:
     return [text.replace("\u00a0", " ") for text in re.findall(r"<td[^>]*>([^<]*)</td>", row)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("unit", "head", "sales", "result"),
     [
@@ -585,6 +591,7 @@ def test_the_second_tab_is_the_statement_over_years() -> None:
     assert viewer.history.value == ""
 
 
+@pytest.mark.slow
 def test_years_that_cannot_be_fetched_leave_the_form() -> None:
     """The error stands in the second tab."""
     register = Watched(fk.sample(200))
@@ -635,6 +642,7 @@ def test_a_register_without_names_finds_an_ico() -> None:
     wait_for(viewer.line, "Failed: ")
 
 
+@pytest.mark.slow
 def test_a_number_with_two_meanings_offers_both_units() -> None:
     """And chooses none."""
     viewer = fk.StatementViewer(register=SAMPLE)
@@ -682,6 +690,7 @@ def test_wrong_arguments_are_refused_with_the_cure() -> None:
         fk.StatementViewer([1], register=SAMPLE)
 
 
+@pytest.mark.slow
 def test_ids_are_taken_as_records_are_and_a_single_unit_is_shown() -> None:
     """An id alone shows its newest statement, several are offered to choose from."""
     viewer = fk.StatementViewer(CORRECTED, register=SAMPLE, lang="en")
@@ -709,6 +718,7 @@ def test_names_of_strangers_are_escaped_and_the_saved_view_is_the_form() -> None
     assert saved["text/plain"] == repr(viewer)
 
 
+@pytest.mark.slow
 def test_no_name_turns_a_text_around() -> None:
     """Control characters and marks of direction are replaced, in the list of units and below."""
     bad = "Ruža\u202e\x1b[31m"
@@ -721,6 +731,7 @@ def test_no_name_turns_a_text_around() -> None:
         assert not {letter for letter in text if not letter.isprintable()} - {"\n", "\u00a0"}
 
 
+@pytest.mark.slow
 def test_every_control_has_a_name() -> None:
     """Each control says what it is, in both languages."""
     viewer = viewer_of()
@@ -742,6 +753,7 @@ def test_every_control_has_a_name() -> None:
         assert len(labels) == len(set(labels)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lang", "mark"), [("sk", "v mene USD, nie v eurách"),
                                             *slow(("en", "in USD, not in euro"))])  # fmt: skip
 def test_what_is_no_euro_is_marked(lang: Lang, mark: str) -> None:
@@ -763,6 +775,7 @@ def test_what_is_no_euro_is_marked(lang: Lang, mark: str) -> None:
         assert f"<small>{euro}" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["two_of_one_form", *slow("not_own_report", "not_own_statement")])
 def test_forms_that_do_not_count_are_marked_or_left_out(case: str) -> None:
     """Of two on one form the lower id is marked; what is of another statement is not shown."""

@@ -72,9 +72,9 @@ def peers(
     Example:
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
-        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=40)), year=2016)
         >>> fk.peers(money, 365, "roa").select("n", "by").row(0)
-        (56, [])
+        (19, [])
     """
     names, fields = arguments.names("value", value), groupings(by)
     arguments.whole("unit", unit, 0, MAX_ID)

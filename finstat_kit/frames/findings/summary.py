@@ -162,9 +162,9 @@ def summary(
     Example:
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
-        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
+        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=40)), year=2016)
         >>> fk.summary(money, "roa", by=None).select("value", "units", "n", "without").rows()
-        [('roa', 120, 56, 64)]
+        [('roa', 40, 19, 21)]
     """
     names, fields = arguments.names("value", value), groupings(by)
     ends = values.checked_limits(limits)

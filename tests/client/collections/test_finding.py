@@ -15,7 +15,7 @@ from finstat_kit.client.collections.collection import one_unit
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.records import UNITS
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 
 SAMPLE = fk.sample()
 NAMES = [
@@ -33,7 +33,7 @@ def sample() -> Sample:
     return register
 
 
-@pytest.fixture(scope="module", params=["sample", "mirror"])
+@pytest.fixture(scope="module", params=["sample", *slow("mirror")])
 def source(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> fk.Register:
     """Give a sample of the units, or a mirror of it."""
     register = sample()
@@ -58,7 +58,9 @@ def test_the_best_match_is_first(source: fk.Register) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", ["žriebä", "ZRIEBA", "syn 24", "zri sy", "Žriebä 24 & syn", " 24"])
+@pytest.mark.parametrize(
+    "text", quick(["žriebä", "ZRIEBA", "syn 24", "zri sy", "Žriebä 24 & syn", " 24"])
+)
 def test_spelling_and_order_of_words_do_not_matter(source: fk.Register, text: str) -> None:
     """Accents, case, signs; each word may be the beginning of one, in any order."""
     assert found(source, text) == ["Žriebä 24 & syn"]
@@ -187,6 +189,7 @@ def test_a_register_without_names_finds_every_kind_of_number() -> None:
         assert matched(register, "SK9999999999") == []
 
 
+@pytest.mark.slow
 def test_where_one_unit_is_wanted_several_meanings_are_an_error() -> None:
     """Which lists them; it never takes the first."""
     with pytest.warns(RegisterWarning):
@@ -247,6 +250,7 @@ def test_a_limit_keeps_the_best_and_says_how_many_there_are(source: fk.Register)
     assert source.units.find("orol", limit=None).height == 8
 
 
+@pytest.mark.slow
 def test_a_search_sees_every_change(tmp_path: Path) -> None:
     """Of a sample at once, of a mirror after the next sync; a frozen day stays as it was."""
     register = sample()

@@ -19,7 +19,7 @@ from finstat_kit.errors import RegisterUnavailable
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
-from tests.support.examples import examples
+from tests.support.examples import examples, quick, slow
 from tests.support.registers import Watched
 
 ID, DAY = pl.col("id"), pl.col("datumPoslednejUpravy")
@@ -131,7 +131,7 @@ ALL = "zmenene-od=2000-01-01"
 
 @pytest.mark.parametrize(
     ("query", "requests"),
-    [
+    quick([
         (lambda f: f.select("id"), [f"{ALL}&max-zaznamov=10000", "0 records"]),
         (lambda f: f.head(3), [f"{ALL}&max-zaznamov=3", "3 records"]),
         (lambda f: f.select("id").head(3), [f"{ALL}&max-zaznamov=3", "0 records"]),
@@ -150,7 +150,7 @@ ALL = "zmenene-od=2000-01-01"
         (lambda f: f.filter(pl.col("ico") == "00000007"), [f"{ALL}&max-zaznamov=10000&ico=00000007", "5 records"]),
         (lambda f: f.filter(pl.col("dic") == "2020202020", pl.col("pravnaForma") == "112"), [f"{ALL}&max-zaznamov=10000&dic=2020202020&pravna-forma=112", "3 records"]),
         (lambda f: f.filter(pl.col("kraj") == "SK010"), [f"{ALL}&max-zaznamov=10000", "35 records"]),
-    ],
+    ], 6),
 )  # fmt: skip
 def test_a_scan_sends_these_requests_and_no_others(query: Step, requests: list[str]) -> None:
     """The requests of the shapes that can be pushed down are these and no others."""
@@ -219,7 +219,9 @@ def test_head_behind_a_filter_is_refused_with_the_cure() -> None:
         query.collect()
 
 
-@pytest.mark.parametrize("query", [lambda scan: scan.tail(5), lambda scan: scan.sort("id").head(5)])
+@pytest.mark.parametrize(
+    "query", [lambda scan: scan.tail(5), *slow(lambda scan: scan.sort("id").head(5))]
+)
 def test_the_last_records_are_had_by_their_ids(query: Callable[[pl.LazyFrame], Any]) -> None:
     """polars tells a scan of neither: the refusal says what takes a request per record."""
     cure = "fk.reports.get(fk.reports.ids().tail(5))"
@@ -287,7 +289,7 @@ QUERIES: list[Callable[[pl.LazyFrame, Path], object]] = [
 ]
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", quick(QUERIES))
 def test_any_query_of_a_scan_ends_with_our_error(
     query: Callable[[pl.LazyFrame, Path], object], tmp_path: Path
 ) -> None:
@@ -302,7 +304,7 @@ def test_any_query_of_a_scan_ends_with_our_error(
     assert (caught.value.partial, caught.value.cursor) == (None, None)
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", quick(QUERIES))
 def test_an_interrupted_query_tells_what_keeps_the_records(
     query: Callable[[pl.LazyFrame, Path], object], tmp_path: Path
 ) -> None:

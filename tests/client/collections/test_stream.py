@@ -10,6 +10,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.collections.fetching import stream_records
 from finstat_kit.protocol.records import KINDS, Record
+from tests.support.examples import slow
 from tests.support.remote_sample import Behind, unchanged_ids
 
 
@@ -56,7 +57,7 @@ def with_contents(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return mirror
 
 
-@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
+@pytest.mark.parametrize("name", ["statements", *slow("units", "reports", "annual_reports")])
 def test_a_mirror_streams_the_records_of_each_collection(
     name: str, with_contents: fk.Mirror
 ) -> None:

@@ -150,6 +150,7 @@ def test_a_codelist_may_lack_names_and_parents(caplog: pytest.LogCaptureFixture)
     assert Scripted(locations()).regions().schema == codelists.LOCATIONS
 
 
+@pytest.mark.slow
 def test_a_list_of_real_size_loses_nothing(full_size: Path) -> None:
     """A list of real size: names repeat, parents are missing, nothing is lost."""
     with fk.using(fk.sample(500, codelists=full_size)):

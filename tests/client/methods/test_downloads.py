@@ -263,6 +263,7 @@ def test_interrupted(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_sample_has_files(tmp_path: Path) -> None:
     """A small PDF for each; the same in process and by URL, over many connections."""
     sample = fk.sample(300)

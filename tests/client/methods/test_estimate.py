@@ -21,7 +21,7 @@ from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.protocol.wire import BY_FIELD, Reply
 from finstat_kit.transport.base import InProcess, Limits
 from tests.support.clock import FakeClock
-from tests.support.examples import slow
+from tests.support.examples import quick, slow
 from tests.support.faults import HANG, FaultServer, Step, reply
 from tests.support.registers import Watched, timed
 from tests.support.units import pooled
@@ -81,8 +81,7 @@ def drawn(seed: int = 1) -> list[int]:
     ("by", "options"),
     [
         ("kraj", {"n": 1_200, "seed": 7}),
-        ("okres", {"n": 5_000}),
-        *slow(*((by, {}) for by in BY_FIELD)),
+        *slow(("okres", {"n": 5_000}), *((by, {}) for by in BY_FIELD)),
     ],
 )
 def test_a_sample_of_all_is_the_count(by: Any, options: dict[str, Any]) -> None:
@@ -351,7 +350,7 @@ def test_ten_thousand_are_allowed_by_a_word(fake: FakeClock) -> None:
     ],
     ids=["Ctrl-C", "blocked", "400"],
 )
-@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize("connections", quick([1, 4], 1))
 def test_what_was_fetched_is_not_lost(
     fake: FakeClock, fault: Any, error: type[BaseException], connections: int
 ) -> None:
@@ -411,6 +410,7 @@ def test_over_http(fake: FakeClock) -> None:
     assert table.equals(SAMPLE.estimate("okres", n=table["n"][0], lang="en"))
 
 
+@pytest.mark.slow
 def test_from_a_mirror(tmp_path: Path) -> None:
     """A mirror needs no requests: all records fit, and a part answers for itself alone."""
     source = fk.sample(200)

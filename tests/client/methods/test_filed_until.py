@@ -36,7 +36,7 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
     return fk.Mirror(path)
 
 
-@pytest.fixture(params=["mirror", "sample", *slow("network")])
+@pytest.fixture(params=["sample", *slow("mirror", "network")])
 def source(request: pytest.FixtureRequest, mirror: fk.Mirror) -> Iterator[fk.Register]:
     """Give the sample, a register behind an address, or a mirror."""
     register, _, _ = sample()
@@ -93,6 +93,7 @@ def test_a_filing_without_a_day_counts_as_filed_when_its_period_ends(source: fk.
     assert 0 < dated.height < filings.height
 
 
+@pytest.mark.slow
 def test_a_mirror_answers_for_all_units_as_for_some(mirror: fk.Mirror) -> None:
     """Its lazy frame, too."""
     _, unit, _ = sample()

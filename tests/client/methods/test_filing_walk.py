@@ -141,6 +141,7 @@ def test_wrong_arguments(arguments: dict[str, object], says: str) -> None:
     assert watched.asked == []
 
 
+@pytest.mark.slow
 def test_an_error_keeps_the_finished_units() -> None:
     """They are in ``.partial``, as they would have been returned."""
     watched = Watched(SAMPLE, base_url="http://register.example")
@@ -242,6 +243,7 @@ def test_a_year_of_interim_or_consolidated_statements_alone_is_not_found() -> No
     assert money["statement_id"].is_in(late["id"].implode()).sum() > 5
 
 
+@pytest.mark.slow
 def test_an_unreadable_statement_is_the_reason_of_the_years_that_it_can_be_of() -> None:
     """Not of a year that was found, nor of one after which an earlier id was filed."""
     sample = fk.sample(300, seed=5)

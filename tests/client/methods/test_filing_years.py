@@ -105,6 +105,7 @@ def test_two_periods_of_a_year_are_seen_in_every_way(tmp_path: Path) -> None:
     assert_same_everywhere(Histories([CHANGED, calendar_years(2012, 2020)]), tmp_path, 2014)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("days", "year"),
     [({"datumZrusenia": "2018-06-30"}, 2019), ({"datumZalozenia": "2012-03-01"}, 2010)],
@@ -131,6 +132,7 @@ def test_filings_are_by_unit_in_the_order_given_then_by_period() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_late_filing_of_an_earlier_year_hides_none() -> None:
     """The fiscal year to March 2013 was filed in September; one to March 2011 in December."""
     late = [
@@ -166,6 +168,7 @@ def test_a_filing_is_entered_within_ninety_days(first: str, filed: str, found: b
     assert register.statement_requests() == 3 + (not found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
     [
@@ -188,6 +191,7 @@ def test_what_shows_no_day_of_filing_ends_no_walk(fields: dict[str, Any]) -> Non
     assert register.statement_requests() == 9 + 1 + 2
 
 
+@pytest.mark.slow
 def test_where_ids_contradict_days_of_filing_all_is_fetched() -> None:
     """Among those that were fetched; otherwise it is not seen, and few are."""
     of_years = calendar_years(2009, 2025)
@@ -204,6 +208,7 @@ def test_where_ids_contradict_days_of_filing_all_is_fetched() -> None:
     assert register.statement_requests() == len(of_years)
 
 
+@pytest.mark.slow
 def test_an_old_year_takes_nearly_all_statements_and_the_newest_few() -> None:
     """So it is planned: one for each year since, two before, and at most all."""
     register = Histories([calendar_years(2009, 2025)] * 4)
@@ -218,6 +223,7 @@ def test_an_old_year_takes_nearly_all_statements_and_the_newest_few() -> None:
         assert planned["at_most"].item() == 4 * 17
 
 
+@pytest.mark.slow
 def test_few_statements_are_fetched_for_the_newest_year_of_a_sample() -> None:
     """At most three and a half of each unit that has any."""
     register = Watched(fk.sample(2_000))

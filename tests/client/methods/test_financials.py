@@ -68,7 +68,7 @@ def check(sample: Sample, money: pl.DataFrame) -> dict[str | None, int]:
 def test_a_few_units_are_what_was_drawn() -> None:
     """Figures, reasons and ratios, on the old forms and the new ones."""
     years = [2012, 2021]
-    money = SAMPLE.financials(all_units().sample(60, seed=2), years)
+    money = SAMPLE.financials(all_units().sample(24, seed=15), years)
 
     assert set(check(SAMPLE, money)) >= {None, "no_filing", "no_filing_for_year", "non_public"}
     families = money["family"].drop_nulls().unique().to_list()
@@ -149,7 +149,7 @@ def test_what_is_carried_along() -> None:
 
 def test_what_the_title_page_says_stands_beside_the_codes_of_today() -> None:
     """Activity, seat and postcode as filed, from the report that the figures are taken from."""
-    money = SAMPLE.financials(filing().head(12), [2012, 2017])
+    money = SAMPLE.financials(filing().head(4), [2012, 2017])
     read = money.drop_nulls("report_id")
     reports = SAMPLE.reports.get(read["report_id"])
 
@@ -236,24 +236,6 @@ def test_where_a_form_has_moved_there_is_no_number_but_the_reason(
     assert summary["reasons"].to_list() == [[{"reason": "caption_mismatch", "count": 1}]]
 
 
-def test_a_year_of_a_statement_that_is_not_public_says_so() -> None:
-    """It may be of the year; one that was deleted is no filing of any."""
-    sample, (unit, *_) = fk.sample(1_000, seed=5), without(2016)
-    (statement,) = sample.file([unit], year=2016)["id"]
-
-    def reason(state: str) -> str:
-        def hide(record: dict[str, object]) -> None:
-            if record["id"] == statement:
-                record.clear()
-                record |= {"id": statement, "stav": state, "datumPoslednejUpravy": "2026-01-01"}
-
-        figures = altered(sample, hide, "uctovna-zavierka").financials([unit], [2015, 2016])
-        return str(figures.filter(year=2016)["reason"].item())
-
-    assert reason("NEVEREJNÁ") == "non_public"
-    assert reason("ZMAZANÉ") == "no_filing_for_year"
-
-
 def test_the_limit_of_requests_is_checked_by_the_records_too() -> None:
     """Ids show no number of statements; of filings no report is requested, and none counts."""
     unit = all_units().sort(pl.col("idUctovnychZavierok").list.len()).tail(1)
@@ -275,6 +257,7 @@ def test_records_of_another_type_are_refused_by_name() -> None:
             SAMPLE.financials(units, 2016)
 
 
+@pytest.mark.slow
 def test_a_length_that_does_not_fit() -> None:
     """No number of the report comes out; the reason says so."""
 
@@ -282,19 +265,19 @@ def test_a_length_that_does_not_fit() -> None:
         for table in (record.get("obsah") or {}).get("tabulky", [])[1:2]:  # type: ignore[attr-defined]
             table["data"].pop()
 
-    units = filing().head(10)
+    units = filing().head(3)
 
     money = altered(SAMPLE, cut).financials(units, 2016)
 
     usual = SAMPLE.financials(units, 2016)
     readable = usual["reason"].is_null() | (usual["reason"] == "all_blank")
     assert set(money.filter(readable)["reason"]) == {"length_mismatch"}
-    assert money.select(BUSINESS).null_count().sum_horizontal()[0] == 10 * len(BUSINESS)
+    assert money.select(BUSINESS).null_count().sum_horizontal()[0] == 3 * len(BUSINESS)
 
 
 @pytest.mark.parametrize(
     ("template", "reason"),
-    [(733, "template_missing"), (716, "item_not_in_form"), *slow((725, "item_not_in_form"))],
+    [(716, "item_not_in_form"), *slow((733, "template_missing"), (725, "item_not_in_form"))],
 )
 def test_forms_without_items(template: int, reason: str) -> None:
     """Tables of another form: the form is named, and so is the reason; the sample has no 733."""
@@ -303,10 +286,10 @@ def test_forms_without_items(template: int, reason: str) -> None:
         if record.get("idSablony") in (687, 699):
             record["idSablony"] = template
 
-    money = altered(SAMPLE, other).financials(firms().head(8), 2016)
+    money = altered(SAMPLE, other).financials(firms().head(4), 2016)
 
     off = money.filter(pl.col("reason") == reason)
-    assert off.height > 4
+    assert off.height > 1
     assert set(off["template"]) == {template}
 
 
@@ -423,6 +406,7 @@ def test_a_filing_without_figures_has_its_reason() -> None:
     assert money["unit_id"].to_list() == list(of_case.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("blank", "together"), [(3, False), (7, True)])
 def test_a_long_chain_of_corrections_is_tried_several_at_a_time(blank: int, together: bool) -> None:
     """Four one after the other, then more at a time: each takes time, even without a network."""
@@ -438,6 +422,7 @@ def test_a_long_chain_of_corrections_is_tried_several_at_a_time(blank: int, toge
     assert set(asked) == {together}
 
 
+@pytest.mark.slow
 def test_a_statement_whose_reports_have_no_table_has_no_figures() -> None:
     """``tabulky`` is an empty list, which is another thing than a form without tables."""
     sample, units = fk.sample(1_000, seed=5), without(2016)[:4]
@@ -454,6 +439,7 @@ def test_a_statement_whose_reports_have_no_table_has_no_figures() -> None:
     assert not computed.to_series().any()
 
 
+@pytest.mark.slow
 def test_a_filing_that_is_never_taken_supersedes_none() -> None:
     """Beside an ordinary one it changes nothing, and its reports are not requested."""
     cases = ["interim", "combined", "unknown_kind", "no_kind_short"]
@@ -476,7 +462,9 @@ def test_a_filing_that_is_never_taken_supersedes_none() -> None:
         assert any(requested) == (case == "no_kind_short")
 
 
-@pytest.mark.parametrize(("kind", "reason"), [("Priebežná", "interim_only"), ("Riadna", None)])
+@pytest.mark.parametrize(
+    ("kind", "reason"), [("Priebežná", "interim_only"), *slow(("Riadna", None))]
+)
 def test_a_kind_that_the_statement_lacks_is_read_from_its_report(
     kind: str, reason: str | None
 ) -> None:
@@ -493,6 +481,7 @@ def test_a_kind_that_the_statement_lacks_is_read_from_its_report(
     assert (row["total_assets"] is None) == (reason is not None)
 
 
+@pytest.mark.slow
 def test_without_any_kind_twelve_months_count_as_ordinary() -> None:
     """A shorter period does not; see the reasons."""
     sample, unit, statement = filed_as("no_kind_anywhere", 2016)
@@ -545,6 +534,7 @@ def test_a_correction_without_figures_leaves_those_of_the_former_filing(
     assert counting.to_list() == later
 
 
+@pytest.mark.slow
 def test_figures_come_from_one_filing() -> None:
     """The newest with both statements, else the newest with either, else the newest."""
     sample, unit, ids = corrected_as("", "half", "non_public", year=2012)
@@ -563,6 +553,7 @@ def test_figures_come_from_one_filing() -> None:
     assert rows[2]["reason"] == "all_blank"
 
 
+@pytest.mark.slow
 def test_reports_of_a_superseded_filing_are_requested_only_without_figures_of_the_newer() -> None:
     """Once per filing that is tried, none of the others."""
     for case, tried in (("restated", 1), ("non_public", 2)):
@@ -589,6 +580,7 @@ def test_a_correction_with_another_first_month_is_a_correction() -> None:
     assert filed.filter(statement_id=former)["superseded_by"].to_list() == [later]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["fund", *slow("central_government", "summary")])
 def test_a_statement_of_a_fund_or_of_several_units_supersedes_none(case: str) -> None:
     """Each counts; the figures are those of the unit itself."""
@@ -605,6 +597,7 @@ def test_a_statement_of_a_fund_or_of_several_units_supersedes_none(case: str) ->
     assert (row["statement_id"], row["fund"]) == (statement, "Vymyslený fond")
 
 
+@pytest.mark.slow
 def test_a_statement_listed_by_two_units_gives_its_figures_once() -> None:
     """To the unit that it names itself."""
     sample, unit, statement = filed_as("not_own_statement", 2016)
@@ -625,6 +618,7 @@ def test_a_statement_listed_by_two_units_gives_its_figures_once() -> None:
     )
 
 
+@pytest.mark.slow
 def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> None:
     """Whichever has the higher id; the report is named, and the former filing keeps its figures."""
     sample, unit, statement = filed_as("two_of_one_form", 2016)
@@ -646,6 +640,7 @@ def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> 
     assert expected["statement_id"] == former
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", ["same", *slow("otherwise")])
 def test_equal_reports_on_one_form_are_one(written: str) -> None:
     """Also where one writes zeros and decimals that the other leaves out."""
@@ -667,6 +662,7 @@ def test_equal_reports_on_one_form_are_one(written: str) -> None:
     assert row["sums_failing"] == sample.check_reports(forms.tail(1))["failing"][0]
 
 
+@pytest.mark.slow
 def test_a_report_of_another_statement_hides_none() -> None:
     """Also on the same form, with the higher id: it is no report of this one."""
     sample, (unit, statement), (_, other) = fk.sample(1_000, seed=5), *with_one(2016)[:2]
@@ -694,6 +690,7 @@ def test_a_report_of_another_statement_hides_none() -> None:
     assert row_of(register, unit, 2016) == own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("template", "change", "reason"),
     [
@@ -725,6 +722,7 @@ def test_half_a_filing_has_its_reason(
     assert all(row[name] == whole[name] for name in left)
 
 
+@pytest.mark.slow
 def test_a_record_without_a_year_is_a_row_only_of_a_unit_without_any() -> None:
     """Of a unit with filings a statement that cannot be read is none of its rows."""
     sample, (unit, _) = fk.sample(1_000, seed=5), with_one(2016)[0]
@@ -739,6 +737,7 @@ def test_a_record_without_a_year_is_a_row_only_of_a_unit_without_any() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_another_currency_is_read_by_items() -> None:
     """Amounts are null with the reason, the currency is named, the cells have them as filed."""
     sample, unit, _ = filed_as("other_currency", 2016)
@@ -754,6 +753,7 @@ def test_another_currency_is_read_by_items() -> None:
     assert amounts["value"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_a_number_that_cannot_be_read_has_the_reason() -> None:
     """Its item is null; those that can be read are there."""
     sample, unit, _ = filed_as("not_a_number", 2016)
@@ -769,6 +769,7 @@ def test_a_number_that_cannot_be_read_has_the_reason() -> None:
     assert set(odd["item"]) == {"total_assets"}
 
 
+@pytest.mark.slow
 def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
     """It does not count, and the figures are those of the former filing; its kind is said first."""
     sample, unit, (former, later) = corrected_as("reversed_period")
@@ -812,9 +813,9 @@ def with_title_page(
     [
         ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
         ({"obdobieOd": "2016-02"}, "00061387", "period"),
-        ({"ico": "61 387"}, "00061387", None),
-        ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
         *slow(
+            ({"ico": "61 387"}, "00061387", None),
+            ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
             ({"obdobieDo": "2017-12"}, "00061387", "period"),
             ({"ico": "99999999"}, None, None),
         ),
@@ -829,6 +830,7 @@ def test_a_title_page_of_another_unit_or_period_is_named(
     assert row_of(register, unit, 2016)["title_page"] == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), *slow(({}, None))])
 def test_where_a_title_page_differs_is_named_everywhere(
     page: dict[str, str | None], found: str | None
@@ -850,6 +852,7 @@ def test_where_a_title_page_differs_is_named_everywhere(
     assert any("title page" in note for note in notes) == (found is not None)
 
 
+@pytest.mark.slow
 def test_a_statement_without_a_period_is_one_row() -> None:
     """It has no year, and stands beside the other years."""
     sample, unit, statement = filed_as("no_period", 2016)
@@ -862,6 +865,7 @@ def test_a_statement_without_a_period_is_one_row() -> None:
     assert money.filter(pl.col("year").is_null())["total_assets"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_a_period_that_cannot_be_is_a_reason_of_its_own_row() -> None:
     """The other filings, of this unit and of others, are what they were."""
     sample, unit, statement = filed_as("year_9999", 2016)
@@ -880,6 +884,7 @@ def test_a_period_that_cannot_be_is_a_reason_of_its_own_row() -> None:
     assert any(value == statement for _, value in viewer.year.options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "last", "filed"),
     [("0001-01", "2016-12", None), ("9999-01", "9999-12", "9999-12-31"),
@@ -929,12 +934,11 @@ def previous_of(
     ("first", "year", "last"),
     [
         ("2016-01", 2015, date(2015, 12, 31)),
-        ("2015-01", 2014, date(2014, 12, 31)),
         ("2016-04", 2016, date(2016, 3, 31)),
     ],
 )
 def test_the_period_before_ends_the_day_before(first: str, year: int, last: date) -> None:
-    """Also of a filing of two years, and of one that begins within its year."""
+    """Also of one that begins within its year."""
     row = previous_of(first)
 
     assert (row["year"], row["period_to"]) == (year, last)
@@ -945,7 +949,6 @@ def test_the_period_before_ends_the_day_before(first: str, year: int, last: date
     ("before", "months"),
     [
         (("2015-07", "2015-12"), 6),
-        (("2014-01", "2015-12"), 24),
         *slow((("2015-01", "2015-06"), None), (("2016-01", "2015-12"), None)),
         *slow((("2016-01", "2016-12"), None), (("9999-12", "9999-12"), None)),
     ],
@@ -961,10 +964,9 @@ def test_the_length_of_the_period_before_is_that_of_the_title_page(
     assert (row["period_from"], row["period_to"]) == (first, date(2015, 12, 31))
 
 
-@pytest.mark.parametrize("first", [None, "0001-01"])
-def test_without_a_first_day_the_column_before_has_no_year(first: str | None) -> None:
+def test_without_a_first_day_the_column_before_has_no_year() -> None:
     """Nor has it figures, but the reason, whatever the title page says."""
-    row = previous_of(first, ("2015-01", "2015-12"))
+    row = previous_of(None, ("2015-01", "2015-12"))
 
     assert [row[name] for name in ("year", "period_from", "period_to", "months")] == [None] * 4
     assert (row["reason"], row["total_assets"], row["sales"]) == ("unreadable", None, None)
@@ -1003,7 +1005,7 @@ def test_long_work_is_refused_first() -> None:
 
 def test_ratios_of_other_frames() -> None:
     """A LazyFrame stays lazy; what is no financials is refused."""
-    money = SAMPLE.financials(filing().head(8), 2016)
+    money = SAMPLE.financials(filing().head(2), 2016)
 
     lazy = fk.ratios(money.lazy())
 
@@ -1019,10 +1021,10 @@ def test_ratios_of_other_frames() -> None:
 
 def test_chosen_items_are_the_columns_in_their_order() -> None:
     """Between what identifies a row and where its figures come from; the rows are the same."""
-    whole = SAMPLE.financials(filing().head(5), [2015, 2016])
+    whole = SAMPLE.financials(filing().head(2), 2016)
 
-    some = SAMPLE.financials(filing().head(5), [2015, 2016], items=["sales", "equity"])
-    one = SAMPLE.financials(filing().head(5), [2015, 2016], items="sales")
+    some = SAMPLE.financials(filing().head(2), 2016, items=["sales", "equity"])
+    one = SAMPLE.financials(filing().head(2), 2016, items="sales")
 
     assert some.columns[:6] == ["unit_id", "ico", "name", "year", "sales", "equity"]
     assert some.equals(whole.select(some.columns))
@@ -1039,8 +1041,7 @@ def test_chosen_items_are_the_columns_in_their_order() -> None:
         (["sales", "sales"], "'sales' .*twice"),
     ],
 )
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_items_that_there_are_not_are_refused_first(given: Any, text: str, dry_run: bool) -> None:
+def test_items_that_there_are_not_are_refused_first(given: Any, text: str) -> None:
     """Before a request, also where none would be sent."""
     with pytest.raises(fk.UsageError, match=text):
-        SAMPLE.financials([365], items=given, dry_run=dry_run)
+        SAMPLE.financials([365], items=given, dry_run=True)

@@ -40,7 +40,7 @@ def of_years(shown: History) -> pl.DataFrame:
     ("unit", "years", "statement", "tables", "measure"),
     [
         (FIRM, None, "balance", [0, 1], "net"),
-        (MUNICIPALITY, [2013, 2012], "liabilities", [1], None),
+        *slow((MUNICIPALITY, [2013, 2012], "liabilities", [1], None)),
         *slow(
             (FIRM, None, "income", [2], None),
             (FIRM, None, "assets", [0], "net"),
@@ -132,6 +132,7 @@ def test_a_correction_counts_and_one_without_figures_does_not() -> None:
     assert last.frame.equals(after.frame)
 
 
+@pytest.mark.slow
 def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
     """So that no year is missed; a year that was never filed is only there on demand."""
     sample = fk.sample()
@@ -162,6 +163,7 @@ def test_figures_are_those_that_financials_counts() -> None:
     assert rows.null_count().row(0) == (0, 2, 1)
 
 
+@pytest.mark.slow
 def test_a_year_with_some_numbers_is_not_one_without() -> None:
     """Where a cell is no number, and where a row of the form has another caption."""
     sample = fk.sample()
@@ -184,6 +186,7 @@ def test_a_year_with_some_numbers_is_not_one_without() -> None:
         assert shown.frame[str(years[1])].null_count() < shown.frame.height
 
 
+@pytest.mark.slow
 def test_cents_are_kept() -> None:
     """As numbers, in which sums of activities are those of `financials`, and as text."""
 
@@ -202,6 +205,7 @@ def test_cents_are_kept() -> None:
     assert f"{other:,.2f}" in shown._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_newest_years_are_those_filed() -> None:
     """A number below 1990 is a number of years, others are years."""
     whole = of_firm().frame
@@ -239,6 +243,7 @@ def test_unit_form_and_source_stand_above_the_years(lang: Lang) -> None:
     assert all(text in page for text in (lines[0], lines[4].split(maxsplit=1)[1]))
 
 
+@pytest.mark.slow
 def test_a_translation_is_named_once() -> None:
     """Beside the form; items have English of their own."""
     rows, of_items = (SAMPLE.statement_history(2504, years, lang="en") for years in (1, None))
@@ -248,6 +253,7 @@ def test_a_translation_is_named_once() -> None:
     assert dict(of_items.title)["Forms"].endswith("(22), Úč MUJ (687)")
 
 
+@pytest.mark.slow
 def test_it_takes_no_more_requests_than_the_figures() -> None:
     """The reports are read once."""
     first, second = fk.sample(), fk.sample()
@@ -304,6 +310,7 @@ def test_an_id_without_a_unit_is_not_found() -> None:
     assert caught.value.ids == [10**9]
 
 
+@pytest.mark.slow
 def test_the_newest_years_are_those_of_readable_filings() -> None:
     """A slip such as the year 9999 and a statement of another unit take no place of a year."""
     sample = fk.sample(300)

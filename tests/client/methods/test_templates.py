@@ -195,6 +195,7 @@ def test_threads_share_one_request() -> None:
         assert reg.stats.requests == 1
 
 
+@pytest.mark.slow
 def test_by_url_and_after_pickling() -> None:
     """By URL it is the same; a copy of a register keeps nothing of it."""
     with fk.sample().serve() as url, fk.Register(url) as reg:

@@ -136,6 +136,7 @@ def test_names_of_both_sides_are_columns() -> None:
             REG.compare(frame, frame, names=wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_two_groups_of_units_are_no_windows() -> None:
     """Nor the whole register on two days, nor a few units whose days differ by chance."""
     register = fk.sample(1_000)
@@ -158,6 +159,7 @@ def test_two_groups_of_units_are_no_windows() -> None:
             assert not REG.compare(left, right)["windows"].any()
 
 
+@pytest.mark.slow
 def test_counts_by_another_field_are_refused() -> None:
     """On either side."""
     units = REG.units.get(REG.units.ids())

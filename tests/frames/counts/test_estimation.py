@@ -16,6 +16,7 @@ from hypothesis import given, settings, strategies as st
 import finstat_kit as fk
 from finstat_kit.frames.counts import count_by as counts, estimation
 from finstat_kit.frames.counts.estimation import bounds
+from tests.support.examples import quick
 from tests.support.units import pooled
 
 REG = fk.sample(10)
@@ -83,7 +84,7 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize(("number", "n"), SIZES)
+@pytest.mark.parametrize(("number", "n"), quick(SIZES, 6))
 def test_no_group_is_missed_too_often(number: int, n: int) -> None:
     """For every size of a group at least 95 % of all samples have it in their bounds, exactly."""
     ends = [bounds(hits, n, number) for hits in range(n + 1)]
@@ -121,8 +122,10 @@ def test_bounds_are_no_wider_than_they_must_be(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(
     ("hits", "n", "number"),
-    [(hits, 3_000, 2_620_000) for hits in (0, 1, 38, 1_000)]
-    + [(hits, 10_000, 30_000) for hits in (2, 300, 5_000)],
+    quick(
+        [(hits, 3_000, 2_620_000) for hits in (0, 1, 38, 1_000)]
+        + [(hits, 10_000, 30_000) for hits in (2, 300, 5_000)]
+    ),
 )
 def test_the_size_of_the_register(hits: int, n: int, number: int) -> None:
     """Where logarithms of huge factorials are at work, the bounds are those of whole numbers."""
@@ -159,6 +162,7 @@ rows_of = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(rows_of, st.integers(0, 1_000), st.sampled_from(["sk", "en"]))
 def test_every_unit_drawn_is_counted(
     rows: list[tuple[str | None, ...]], more: int, lang: str

@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
+from tests.support.examples import quick, slow
 
 INF, NAN = float("inf"), float("nan")
 
@@ -28,6 +29,8 @@ def cells(path: Path) -> list[list[object]]:
 
 # Case, a column, its cells.
 CELLS: list[tuple[str, pl.Series, list[object]]] = [
+    ("formulas and links", pl.Series(["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
+     ["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
     ("ids", pl.Series([2_618_000_123, None]), [2_618_000_123, None]),
     ("not finite", pl.Series([INF, NAN, 1.5, None]), ["=1/0", None, 1.5, None]),
     ("Decimal", pl.Series([Decimal("1.10"), None]), [1.1, None]),
@@ -45,13 +48,11 @@ CELLS: list[tuple[str, pl.Series, list[object]]] = [
     ("lists of ids", pl.Series([[1, 2], [], None]), ["1 2", None, None]),
     ("arrays", pl.Series([[1, 2]], dtype=pl.Array(pl.Int64, 2)), ["1 2"]),
     ("lists of texts", pl.Series([["a", "b"]]), ["a b"]),
-    ("formulas and links", pl.Series(["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
-     ["=1+1", "{=1}", "http://x.example", "007", "@SUM(1)"]),
     ("the longest text", pl.Series(["x" * 32_767]), ["x" * 32_767]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("case", "column", "expected"), CELLS, ids=[c[0] for c in CELLS])
+@pytest.mark.parametrize(("case", "column", "expected"), quick(CELLS, 6), ids=[c[0] for c in CELLS])
 def test_cells_hold_the_values(
     tmp_path: Path, case: str, column: pl.Series, expected: list[object]
 ) -> None:
@@ -178,7 +179,7 @@ def test_what_polars_cannot_write_is_a_usage_error(tmp_path: Path, form: str) ->
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("height", "width"), [(1_048_576, 1), (1, 16_385)])
+@pytest.mark.parametrize(("height", "width"), [(1_048_576, 1), *slow((1, 16_385))])
 def test_frames_larger_than_a_sheet_are_refused(tmp_path: Path, height: int, width: int) -> None:
     """Rows and columns that do not fit are not left out."""
     zeros = pl.zeros(height, eager=True)
@@ -285,7 +286,7 @@ FORMS: list[tuple[str, list[float | None], dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("case", "column", "beside", "expected"), FORMS, ids=[case[0] for case in FORMS]
+    ("case", "column", "beside", "expected"), quick(FORMS, 5), ids=[case[0] for case in FORMS]
 )
 def test_numbers_have_the_decimals_of_what_they_are(
     tmp_path: Path,
@@ -312,6 +313,7 @@ def money() -> pl.DataFrame:
     return sample.financials(sample.units.ids(limit=60), 2016)
 
 
+@pytest.mark.slow
 def test_figures_of_a_register_are_shown_as_they_are_meant(tmp_path: Path) -> None:
     """No amount in euro has a third decimal, no ratio more than two."""
     for frame in (money(), fk.ratios(money())):
@@ -372,6 +374,7 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
     assert reasons
 
 
+@pytest.mark.slow
 def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) -> None:
     """Of a ratio with six digits in csv; of one that is a share in per cent, in xlsx."""
     unit = money().drop_nulls("total_assets")["unit_id"][0]

@@ -15,6 +15,7 @@ from finstat_kit.frames.financials import items
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder
+from tests.support.examples import quick
 from tests.support.expected_figures import FACTS, figures_of
 from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
 from tests.support.registers import Altered
@@ -217,7 +218,7 @@ def test_a_blank_item_stays_blank() -> None:
     assert rows.height == len(items.of_families(["business"]))
 
 
-@pytest.mark.parametrize("template", BUSINESSES)
+@pytest.mark.parametrize("template", quick(BUSINESSES, 2))
 def test_items_of_drawn_reports(template: int) -> None:
     """Every item in both periods is what plain Python reads by the facts."""
     records = [drawn(100 * template + number, template) for number in range(8)]
@@ -234,6 +235,7 @@ def test_items_of_drawn_reports(template: int) -> None:
             }
 
 
+@pytest.mark.slow
 def test_a_report_that_stands_twice_counts_once() -> None:
     """And so do its cells."""
     cells = fk.cells(filled(699, {(2, 3): "100", (2, 5): "40"}))
@@ -284,6 +286,7 @@ def test_the_list_of_items_needs_no_register() -> None:
     assert set(listed.filter(pl.col("forms").list.contains(22))["statement"]) == {"income"}
 
 
+@pytest.mark.slow
 def test_the_sum_of_a_block_that_is_no_number_leaves_its_parts() -> None:
     """It only shows that blanks are zeros: the item is the sum of its parts."""
     parts = {(1, 122): "30", (1, 136): "2", (1, 139): "3", (1, 140): "1"}

@@ -142,6 +142,7 @@ def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
         assert all(name not in without[item] for item in needed)
 
 
+@pytest.mark.slow
 def test_ratios_stand_where_the_items_stood() -> None:
     """Beside them where they are kept."""
     with fk.using(fk.sample()):

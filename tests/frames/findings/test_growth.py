@@ -192,6 +192,7 @@ def test_a_value_that_was_another_on_the_former_form_does_not_grow(
     assert fk.growth(frame, value)[f"{value}_reason"].to_list() == ["gap", reason]
 
 
+@pytest.mark.slow
 def test_amounts_of_any_width_are_computed_as_floats() -> None:
     """Whole numbers do not wrap, decimals keep their quotients, and what is no number is none."""
     rows = [YEAR | {"sales": 5.0}, NEXT | {"sales": 3.0}]

@@ -31,7 +31,7 @@ def by_group(rows: list[Row], *keys: str) -> dict[tuple[object, ...], list[Row]]
     return groups
 
 
-@pytest.mark.parametrize("by", ["section", "size_by_law", "kraj", *slow("age", "division")])
+@pytest.mark.parametrize("by", ["section", *slow("size_by_law", "age", "division")])
 def test_a_summary_is_what_plain_python_computes(by: str, figures: pl.DataFrame) -> None:
     """Counts, sum, mean, quantiles and concentration; every row of the frame is counted once."""
     result = fk.summary(figures, "sales", by=by)  # type: ignore[arg-type]
@@ -316,6 +316,7 @@ def test_a_ratio_names_what_it_lacks(figures: pl.DataFrame) -> None:
         fk.summary(figures.drop("net_profit"), "roa")
 
 
+@pytest.mark.slow
 def test_columns_of_other_widths_are_the_same_figures(figures: pl.DataFrame) -> None:
     """Narrow numbers, categories and decimals, of a frame that was stored elsewhere."""
     own = figures.with_columns(

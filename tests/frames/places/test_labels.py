@@ -14,6 +14,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.frames.places import labels
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.old_codes import old_code
+from tests.support.examples import quick
 from tests.support.registers import Scripted
 
 REG = fk.sample(0)
@@ -83,7 +84,9 @@ CATEGORIES: list[pl.DataType] = [
 
 
 @pytest.mark.parametrize(
-    "dtype", CATEGORIES, ids=["named", "8 bits", "16 bits", "of no name", "of all", "Enum"]
+    "dtype",
+    quick(CATEGORIES, 2),
+    ids=["named", "8 bits", "16 bits", "of no name", "of all", "Enum"],
 )
 def test_categories_of_any_kind_are_labelled(dtype: pl.DataType) -> None:
     """Named categories too; lists and counts are those of texts."""

@@ -14,6 +14,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.reports.filed import Filed, as_filed
 from finstat_kit.protocol.forms import parse_template
+from tests.support.examples import slow
 from tests.support.filings import body, drawn, frame, report, sizes
 
 COMPANY = {
@@ -54,8 +55,7 @@ def test_all_rows_in_order() -> None:
     ("lang", "named", "mena"),
     [
         ("sk", "v mene {}, nie v eurách", "SKK"),
-        ("sk", "v mene {}, nie v eurách", " czk "),
-        ("en", "in {}, not in euro", "<b>X</b>"),
+        *slow(("sk", "v mene {}, nie v eurách", " czk "), ("en", "in {}, not in euro", "<b>X</b>")),
     ],
 )
 def test_what_is_no_euro_is_marked_in_the_heading(mena: str, lang: Lang, named: str) -> None:
@@ -153,7 +153,7 @@ def test_what_has_no_english_is_marked() -> None:
     assert str(filed).endswith("[sk]: a caption without English")
 
 
-@pytest.mark.parametrize("lang", ["sk", "en"])
+@pytest.mark.parametrize("lang", ["en", *slow("sk")])
 def test_title_pages_of_people(lang: Lang) -> None:
     """A natural person's is not shown unless it is asked for; a company's may be left out."""
     person, company = micro(titulnaStrana=PERSON), micro(titulnaStrana=COMPANY)

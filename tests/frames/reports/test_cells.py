@@ -60,6 +60,7 @@ def test_a_second_reader_agrees(template: int, many: int) -> None:
     assert cells.schema == CELLS
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(BUSINESSES), st.integers(-1, 1)), max_size=12))
 @examples(80)
 def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:

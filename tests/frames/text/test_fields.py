@@ -168,6 +168,7 @@ def money() -> pl.DataFrame:
     return SAMPLE.financials(SAMPLE.units.ids(limit=8), [2014, 2015])
 
 
+@pytest.mark.slow
 def test_the_codebook_goes_through_xlsx_and_parquet(tmp_path: Path) -> None:
     """On a third sheet and in the metadata, with the citation; also by the names read back."""
     book, note = fk.fields(money()), SAMPLE.cite()
@@ -186,6 +187,7 @@ def test_the_codebook_goes_through_xlsx_and_parquet(tmp_path: Path) -> None:
     assert fk.fields(pl.read_parquet(parquet)).equals(book)
 
 
+@pytest.mark.slow
 def test_columns_of_figures_without_a_value_are_hidden(tmp_path: Path) -> None:
     """They are there, for the next file to have the same ones; those of one's own stay in sight."""
     figures = money().with_columns(comment=pl.lit(None, pl.String))

@@ -18,6 +18,7 @@ import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.wire import Reply
+from tests.support.examples import quick
 from tests.support.remote_sample import Behind
 from tests.support.units import SAMPLE, all_units
 
@@ -159,6 +160,7 @@ def test_a_match_has_what_the_register_has_of_the_unit(matches: pl.DataFrame) ->
     assert rows["score"].min() == 1.0
 
 
+@pytest.mark.slow
 def test_a_mirror_matches_as_the_register_does(matches: pl.DataFrame, tmp_path: Path) -> None:
     """Without a request, and the same."""
     mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
@@ -200,7 +202,7 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
 
 @pytest.mark.parametrize(
     ("row", "expected"),
-    [
+    quick([
         # A legal form that is given is that of the unit; without one all may be meant.
         ({"name": "OROL spol. s r. o."}, (0, "name", [])),
         ({"name": "Orol akciová spoločnosť"}, (1, "name", [])),
@@ -243,7 +245,7 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         ({"name": "kniha velka"}, (None, "ambiguous", [5])),
         ({"name": "kniha"}, (None, "ambiguous", [5])),
         ({"name": "Topoľ"}, (None, None, [])),
-    ],
+    ], 12),
 )  # fmt: skip
 def test_nothing_doubtful_is_chosen(row: dict[str, object], expected: object) -> None:
     """A unit, the rule, and the candidates where none is chosen."""

@@ -147,7 +147,7 @@ objects = st.recursive(
 )
 
 
-@examples(600, deadline=None)
+@examples(200, deadline=None)
 @given(st.lists(st.tuples(keys, objects), max_size=5))
 def test_fast_is_strict(pairs: list[tuple[str, str]]) -> None:
     """Whatever a body holds: it is read as the strict reader reads it, or refused as it does."""

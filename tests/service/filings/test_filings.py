@@ -20,9 +20,9 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service.filings.figures import Year, form_of, mixed, mixed_each
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, all_cases
-from tests.support.examples import examples, slow
+from tests.support.examples import examples, quick, slow
 
-SAMPLE = fk.sample(900, seed=7)
+SAMPLE = fk.sample(450, seed=7)
 ID = pl.col("id")
 DRAWN = {name for name, case in all_cases().items() if case.share}
 
@@ -250,7 +250,7 @@ def test_every_awkward_case_can_be_found() -> None:
     assert all(title["konsolidovana"] in ("true", "false") for title in titles)
 
 
-@pytest.mark.parametrize("collection", ["statements", "reports", "annual_reports"])
+@pytest.mark.parametrize("collection", ["annual_reports", *slow("statements", "reports")])
 def test_lists_are_the_records(collection: str) -> None:
     """Every listed id has a record, no other has, and days of change are those of the records."""
     sample = fk.sample(60, seed=2)
@@ -364,11 +364,11 @@ def current(template: int, table: int, values: np.ndarray[Any, Any]) -> Rows:
 
 @pytest.mark.parametrize(
     "kind",
-    [
+    quick([
         "large", "micro", "old", "municipality", "municipality_old", "organisation",
         "organisation_old", "consolidated", "non_profit", "non_profit_old", "single_entry",
         "single_entry_old",
-    ],
+    ], 4),
 )  # fmt: skip
 def test_figures_balance(kind: str) -> None:
     """Assets equal equity and liabilities, and profit is the result's, for any key."""
@@ -534,7 +534,7 @@ TITLE = "report.obsah.titulnaStrana"
 
 @pytest.mark.parametrize(
     ("case", "expected"),
-    [
+    quick([
         ("interim", {"statement.typ": "Priebežná", f"{TITLE}.typZavierky": "Priebežná"}),
         ("combined", {"statement.typ": "Kombinovaná", f"{TITLE}.typZavierky": "Kombinovaná"}),
         ("extraordinary", {"statement.typ": "Mimoriadna", f"{TITLE}.typZavierky": "Mimoriadna"}),
@@ -564,7 +564,7 @@ TITLE = "report.obsah.titulnaStrana"
         ("other_currency", {"report.mena": "USD"}),
         ("unreadable", {"statement.datumPodania": "včera"}),
         ("unreadable_report", {"report.mena": 978}),
-    ],
+    ]),
 )  # fmt: skip
 def test_a_named_case_changes_that_and_nothing_else(case: str, expected: dict[str, object]) -> None:
     """Beside what the case is about the filing is the one without it."""
@@ -641,7 +641,7 @@ def test_a_text_stands_where_the_total_was() -> None:
 
 @pytest.mark.parametrize(
     "case",
-    [*sorted(DRAWN)[::4], *slow(*(c for place, c in enumerate(sorted(DRAWN)) if place % 4))],
+    [*sorted(DRAWN)[::8], *slow(*(c for place, c in enumerate(sorted(DRAWN)) if place % 8))],
 )
 def test_what_is_drawn_can_be_filed_and_corrected_by_name(case: str) -> None:
     """The same difficulty as that of the sample's own filings of this name."""
@@ -667,6 +667,7 @@ def test_every_case_is_documented_and_no_other_is_known() -> None:
     assert sample._store is before
 
 
+@pytest.mark.slow
 def test_a_reply_after_a_filing_does_not_go_through_all_filings() -> None:
     """What is known of each is put together once per filing and not once per reply: see memory."""
     sample = fk.sample()
@@ -795,6 +796,7 @@ def test_selected_data_under_ifrs_have_rows_without_a_mark() -> None:
     assert SAMPLE.template(5183).height == 93
 
 
+@pytest.mark.slow
 def test_nothing_is_stored() -> None:
     """The same record twice is drawn twice; what is kept of units is bounded."""
     sample = fk.sample(2_000, seed=9)
@@ -806,6 +808,7 @@ def test_nothing_is_stored() -> None:
     assert kept.currsize <= kept.maxsize < 1_000
 
 
+@pytest.mark.slow
 def test_no_filing_changes_without_being_listed() -> None:
     """A later correction of the year before, or the end of a later unit, leaves reports alone."""
     sample = fk.sample(20, seed=4)

@@ -114,6 +114,7 @@ def test_requests_that_are_none_are_refused(url: str, sent: bytes) -> None:
     assert get(url, "/api/kraje")[0] == 200
 
 
+@pytest.mark.slow
 def test_memory_stays_flat(url: str) -> None:
     """Large and broken requests leave nothing behind in the server, which runs right here."""
     large = [
@@ -204,6 +205,7 @@ def test_without_uvicorn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> 
             pass
 
 
+@pytest.mark.slow
 def test_records_keep_their_order_over_several_connections(sample: Sample, url: str) -> None:
     """Records come in the order asked, whichever connection brings them."""
     ids = sample.units.ids()["id"].reverse()

@@ -11,6 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from tests.conftest import Told
+from tests.support.examples import slow
 from tests.support.wire import raw
 
 COUNT = (
@@ -48,7 +49,7 @@ def told(url: str, *parts: bytes) -> bytes:
     return bytes(answers)
 
 
-@pytest.mark.parametrize("number", [100, 700, 3_000])
+@pytest.mark.parametrize("number", [100, *slow(700, 3_000)])
 def test_requests_one_behind_the_other_are_all_answered(
     matrix: Told, url: str, number: int
 ) -> None:

@@ -1,7 +1,8 @@
 """The register keeps what its description promises, for whatever schemathesis thinks of asking.
 
 Right requests are accepted, wrong ones refused, every status is one that is described, and bodies
-and headers have the form that is described. It needs the group ``contract``.
+and headers have the form that is described. No other run than ``nox -s contract`` collects it, by
+its name: it needs the group ``contract``, and makes its cases while it is collected.
 """
 
 from __future__ import annotations
@@ -10,15 +11,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import requests
+import schemathesis
 
 import finstat_kit as fk
 from finstat_kit.protocol.shipped import data_folder
 from tests.support.examples import examples
-
-pytest.importorskip("schemathesis", reason="needs the group contract")
-
-import requests
-import schemathesis
 
 LENIENT = schemathesis.openapi.from_path(data_folder() / "openapi" / "lenient.json")
 STRICT = schemathesis.openapi.from_path(data_folder() / "openapi" / "strict.json")
