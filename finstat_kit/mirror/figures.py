@@ -36,7 +36,7 @@ _REPORT: Final = (
 _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 250_000  # in memory at a time
+_FILINGS: Final = 200_000  # in memory at a time
 _VALUES: Final = 8_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
