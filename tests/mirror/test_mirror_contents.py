@@ -339,19 +339,15 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [5, *slow(None)])
-def test_a_served_mirror_answers_whatever_it_holds(
-    mirror: fk.Mirror, register: Watched, limit: int | None
-) -> None:
+def test_a_served_mirror_answers_whatever_it_holds(mirror: fk.Mirror, register: Watched) -> None:
     """Units, statements, reports, annual reports and templates are those of the register."""
     with mirror.serve() as url, fk.using(url) as served:
-        if limit is None:
-            assert_contents_in_step(served, register.sample)
         for name in CONTENTS:
-            ids = getattr(register.sample, name).ids(limit=limit)
-            records = getattr(register.sample, name).get(ids)
-            assert_frame_equal(getattr(served, name).ids(limit=limit), ids)
-            assert_frame_equal(getattr(served, name).get(ids), records)
+            ids = getattr(register.sample, name).ids()
+            assert_frame_equal(getattr(served, name).ids(), ids)
+            some = ids.gather_every(15)
+            records = getattr(register.sample, name).get(some)
+            assert_frame_equal(getattr(served, name).get(some), records)
         ids = served.units.ids()
         assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
         assert_frame_equal(served.template(22), register.sample.template(22))
@@ -967,19 +963,22 @@ def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Wat
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
-def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -> None:
-    """Let days pass with filings, corrections, failing replies and crashes; compare each day."""
-    register = Watched(fk.sample(units), page_size=200)
+@pytest.mark.slow
+def test_days_of_filings_faults_and_crashes(tmp_path: Path) -> None:
+    """Mirror and register agree record by record, as of every day."""
+    chance = random.Random(5)
+    folder = tmp_path / "ruz"
+    register = Watched(fk.sample(6), page_size=200)
     mirror = fk.Mirror(folder, contents=True, register=register)
     former: dict[date, dict[str, pl.DataFrame]] = {}
 
     def instead(path: str, query: str) -> Reply | None:
-        return Reply(500, {}, b"") if chance() < 0.005 else None
+        return Reply(500, {}, b"") if chance.random() < 0.02 else None
 
     def crashing() -> None:
         raise KeyboardInterrupt
 
-    for day in range(days):
+    for day in range(8):
         if day:
             day_of_filings(register)
         register.instead = instead
@@ -1000,25 +999,13 @@ def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -
         former[register.today] = {
             name: getattr(register.sample, name).scan().collect() for name in RECORDS
         }
-        if day % 10 == 9:
+        if day % 5 == 4:
             mirror.compact(keep_hours=0)
     for then, records in former.items():
         frozen = mirror.as_of(then)
         for name, frame in records.items():
             assert_frame_equal(getattr(frozen, name).scan().collect(), frame)
     assert set(mirror.verify()["meaning"]) == {""}
-
-
-@pytest.mark.slow
-def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
-    """Mirror and register agree record by record, as of every day."""
-    simulate(tmp_path / "ruz", 5, 4, lambda: 1.0)
-
-
-@pytest.mark.slow
-def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
-    """The same over a month, with replies that fail."""
-    simulate(tmp_path / "ruz", 40, 31, random.Random(5).random)
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_killed_at_random(file: Path) -> None:
     """Whatever was committed is there and right, and the next process goes on."""
     if sys.platform == "win32":
         pytest.skip("Windows has no SIGKILL")
-    luck, times = random.Random(1), 30
+    luck, times = random.Random(1), 8
     kept = 0
     for number in range(times):
         with fetching(file, number * 1_000, KEEPS) as process:

@@ -77,14 +77,14 @@ def test_a_few_units_are_what_was_drawn() -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
+def test_units_of_everybody_in_three_years_are_what_was_drawn() -> None:
     """On the sample that everybody has; every reason occurs."""
     sample = fk.sample()
-    units = sample.units.get(sample.units.ids()["id"].sample(2_000, seed=1))
+    units = sample.units.get(sample.units.ids()["id"].sample(600, seed=1))
 
     seen = check(sample, sample.financials(units, [2013, 2017, 2020]))
 
-    assert sum(seen.values()) == 6_000
+    assert sum(seen.values()) == 1_800
     assert set(seen) == {
         None, "deleted", "non_public", "no_filing", "no_filing_for_year", "attachments_only",
         "no_content", "all_blank", "interim_only", "other_kind", "unreadable",
