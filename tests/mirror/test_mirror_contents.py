@@ -6,7 +6,6 @@ import contextlib
 import json
 import random
 import re
-from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from typing import get_args

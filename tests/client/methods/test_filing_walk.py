@@ -31,8 +31,8 @@ def of(units: pl.DataFrame, years: list[int]) -> pl.DataFrame:
 
 
 @pytest.mark.slow
-@examples(50)
-@given(st.integers(0, 10**6), st.integers(1, 200), st.sets(st.integers(2010, 2026), min_size=1))
+@examples(20)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.sets(st.integers(2010, 2026), min_size=1))
 def test_filings_of_years_are_those_of_all_years(seed: int, many: int, years: set[int]) -> None:
     """Whichever units and years are asked for together."""
     units = UNITS.sample(many, seed=seed)
