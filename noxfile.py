@@ -85,7 +85,9 @@ def test(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run what takes long by its nature; building these docs is part of it."""
     session.install("-e", ".[test,docs]", *group("dev"))
-    session.run(*PYTEST, *THOROUGHLY, "-m", "slow or hypothesis", *session.posargs)
+    # By files: what the tests of a file share, such as a notebook in a browser, is made once.
+    by_files = ("--dist", "loadfile")
+    session.run(*PYTEST, *THOROUGHLY, *by_files, "-m", "slow or hypothesis", *session.posargs)
 
 
 @nox.session

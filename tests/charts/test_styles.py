@@ -75,9 +75,12 @@ LIKE_ANOTHER = ("counts", "districts", "differences", "map of an estimate", "mon
 
 
 @pytest.mark.parametrize(
-    "chart", [*(chart for chart in CHARTS if chart not in LIKE_ANOTHER), *slow(*LIKE_ANOTHER)]
+    ("chart", "name", "late"),
+    [
+        *((chart, "dark_background", True) for chart in CHARTS if chart not in LIKE_ANOTHER),
+        *slow(*((chart, "default", False) for chart in LIKE_ANOTHER)),
+    ],
 )
-@pytest.mark.parametrize(("name", "late"), [("dark_background", True), *slow(("default", False))])
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
     with style.context(name):
@@ -141,13 +144,11 @@ def test_long_names_that_begin_alike_keep_their_codes() -> None:
 ADDRESS = "https://www.registeruz.sk/cruz-public/domain/unit/show/12345?one=value&other=" + "v" * 60
 
 
-@pytest.mark.parametrize(
-    "draw",
-    [fk.plot_counts, *slow(fk.plot_map, functools.partial(fk.plot_last_changes, every="year"))],
-)
-def test_words_longer_than_a_line_are_divided(draw: Any) -> None:
+def test_words_longer_than_a_line_are_divided() -> None:
     """An address in a note, a title without a space: neither runs out of the picture."""
-    ax = draw(all_units(), title="W" * 120, note=f"See {ADDRESS}.", lang="en", ax=axes(8, 6))
+    ax = fk.plot_counts(
+        all_units(), title="W" * 120, note=f"See {ADDRESS}.", lang="en", ax=axes(8, 6)
+    )
 
     check_legible(ax)
     assert ADDRESS in ax.get_xlabel().replace("\n", "")

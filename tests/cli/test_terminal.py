@@ -104,7 +104,7 @@ def test_a_table_is_for_eyes(matrix: Told, url: str, tmp_path: Path, case: str) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["table", "csv", "ndjson"])
+@pytest.mark.parametrize("form", ["table", "csv"])
 def test_what_a_terminal_gets_is_harmless(matrix: Told, url: str, form: str) -> None:
     """Whatever is printed on a terminal is harmless there, also data."""
     seen = on_a_terminal("codelist", "regions", "--url", url, "--format", form)

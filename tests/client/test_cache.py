@@ -17,7 +17,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.routes import dated
-from tests.support.examples import examples, slow
+from tests.support.examples import examples
 from tests.support.registers import Scripted
 from tests.support.remote_sample import Behind, unchanged_ids
 
@@ -194,8 +194,8 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("collection", [FILED[0], *slow(*FILED[1:])])
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("collection", FILED[:2])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(
         st.one_of(
@@ -211,7 +211,7 @@ def test_kept_filings_are_those_of_the_register(
     tmp_path: Path, collection: str, steps: list[Any]
 ) -> None:
     """As with units; no filing of a sample changes unlisted, whatever is filed or corrected."""
-    behind = Amended(fk.sample(60))
+    behind = Amended(fk.sample(20))
     sample, file = behind.sample, tmp_path / "ruz.cache"
     file.unlink(missing_ok=True)
     units = sample.publish(4)["id"].to_list() + sample.units.ids(limit=4)["id"].to_list()
