@@ -723,7 +723,7 @@ def test_a_full_sync_of_an_unchanged_register_adds_no_second_copy(
 @pytest.mark.slow
 def test_a_full_sync_of_an_unchanged_register_adds_few_bytes(tmp_path: Path) -> None:
     """Most of them are the columns that each file names."""
-    register = fk.sample(40)
+    register = fk.sample(100)
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     mirror.sync()
     before = set(contents(mirror.path))

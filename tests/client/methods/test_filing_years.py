@@ -72,13 +72,13 @@ def assert_same_everywhere(register: Histories, folder: Path, year: int) -> None
 def test_any_history_gives_one_answer_whoever_is_asked_beside_it(
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
-    """Ten units each; statements get their ids up to 90 days after the day of filing."""
+    """Thirty units each; statements get their ids up to 90 days after the day of filing."""
     luck = random.Random(seed)
     days = {
         place: {"datumZrusenia": "2018-06-30", "datumZalozenia": "2016-01-01"}
-        for place in luck.sample(range(10), 4)
+        for place in luck.sample(range(30), 10)
     }
-    register = Histories([history(luck) for _ in range(10)], days, ordered=True)
+    register = Histories([history(luck) for _ in range(30)], days, ordered=True)
 
     assert_same_everywhere(register, tmp_path_factory.mktemp("ways"), luck.choice(YEARS))
 
