@@ -57,8 +57,8 @@ def test_a_recorded_notebook_passes_with_the_register_gone(tmp_path: Path) -> No
     nbformat.write(executed, path)
     recorded = (tmp_path / "ruz.cache").read_bytes()
 
-    options = ("--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "--rootdir", ".")
-    command = ("pytest", "-q", *options, "my.ipynb")
+    strict = ("--nbval", "--nbval-current-env", "-p", "no:cacheprovider", "--rootdir", ".")
+    command = ("pytest", "-q", *strict, "my.ipynb")
     seen = run(*command, folder=tmp_path, FINSTAT_KIT_URL="cache:ruz.cache")
     assert f"{len(CELLS)} passed" in seen.stdout, seen.stdout
     assert (tmp_path / "ruz.cache").read_bytes() == recorded
