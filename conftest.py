@@ -37,16 +37,10 @@ _IN_A_BROWSER = (
 _FORWARDED = "finstat_kit/__init__.py::finstat_kit."
 
 
-def _slow(config: pytest.Config) -> bool:
-    """Return whether slow tests are among those that run."""
-    return "not slow" not in str(config.getoption("markexpr"))
-
-
 class _Groups(LoadScopeScheduling):  # type: ignore[misc]
-    """The quick tests of a file to one worker, which computes once what they share.
+    """The tests of a file to one worker, which computes once what they share.
 
-    Those in a browser and those of findings share over several files. Pages of docs share nothing,
-    and slow tests each take longer than what they share: any worker takes any.
+    Those in a browser and those of findings share over several files. Pages of docs share nothing.
 
     ``--dist=loadgroup`` would do the same by markers, but has no effect since pytest 9.2.
     """
@@ -58,8 +52,7 @@ class _Groups(LoadScopeScheduling):  # type: ignore[misc]
         folder, _, name = path.rpartition("/")
         if folder.endswith("findings"):
             return folder
-        alone = name == "test_docs.py" or (_slow(self.config) and not name.endswith(".ipynb"))
-        return nodeid if alone else path
+        return nodeid if name == "test_docs.py" else path
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -68,7 +61,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int,
 
     The quick ones are as soon done by as many, and each loads and collects everything.
     """
-    return (yield) + _slow(config)
+    return (yield) + ("not slow" not in str(config.getoption("markexpr")))
 
 
 @pytest.hookimpl(optionalhook=True)

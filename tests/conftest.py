@@ -23,7 +23,7 @@ from tests.support.examples import slow
 tqdm.monitor_interval = 0  # its thread outlives every bar
 
 # No deadline: a busy machine is not a fault of the code.
-settings.register_profile("thorough", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=30)
 settings.register_profile("quick", deadline=None, max_examples=10)
 # For mutations, of which it matters that a test fails, not by how little.
 settings.register_profile(

@@ -61,7 +61,7 @@ def test_bars_are_the_differences(lazy: bool) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("lang", "top"), [("sk", 1), *slow(("en", None), ("sk", 4), ("en", 20))])
+@pytest.mark.parametrize(("lang", "top"), [("sk", 1), *slow(("en", 20))])
 def test_differences_are_legible(lang: Lang, top: int | None) -> None:
     """A rest of any size hides nothing, in either direction."""
     a, b = part_a(), part_b()

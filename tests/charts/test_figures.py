@@ -133,27 +133,23 @@ def test_statistics_on_a_log_scale_are_of_all_values(zeros: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("style", "lang"), [("default", "sk"), *slow(("dark_background", "en"))])
-def test_everything_can_be_read(
-    style: str, lang: Lang, money: pl.DataFrame, years: pl.DataFrame
-) -> None:
-    """In both languages, light and dark."""
+def test_everything_can_be_read(money: pl.DataFrame, years: pl.DataFrame) -> None:
+    """Boxes, histories and a map in figures of their own."""
     units = years["unit_id"].unique(maintain_order=True)
     pictures: list[Callable[[], Axes]] = [
-        lambda: fk.plot_spread(money, "equity_ratio", lang=lang),
-        lambda: fk.plot_spread(money, "net_profit", by="okres", lang=lang),
-        lambda: fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang=lang),
-        lambda: fk.plot_history(years.filter(unit_id=units[0]), ["sales", "equity"], lang=lang),
+        lambda: fk.plot_spread(money, "equity_ratio", lang="en"),
+        lambda: fk.plot_spread(money, "net_profit", by="okres", lang="en"),
+        lambda: fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang="en"),
+        lambda: fk.plot_history(years.filter(unit_id=units[0]), ["sales", "equity"], lang="en"),
         lambda: fk.plot_history(
-            years.filter(pl.col("unit_id").is_in(units[:3].implode())), "roa", lang=lang
+            years.filter(pl.col("unit_id").is_in(units[:3].implode())), "roa", lang="en"
         ),
-        lambda: fk.plot_map(money, "okres", value="equity_ratio", lang=lang),
+        lambda: fk.plot_map(money, "okres", value="equity_ratio", lang="en"),
     ]
-    with plt.style.context(style):
-        for draw in pictures:
-            ax = draw()
-            check_legible(ax)
-            plt.close(ax.figure)  # type: ignore[arg-type]
+    for draw in pictures:
+        ax = draw()
+        check_legible(ax)
+        plt.close(ax.figure)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow
@@ -237,17 +233,14 @@ def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "lang"), [((5, 3), "sk"), *slow(((8, 4.2), "en"))])
-def test_lines_are_named_at_their_ends(
-    lang: Lang, size: tuple[float, float], years: pl.DataFrame
-) -> None:
+def test_lines_are_named_at_their_ends(years: pl.DataFrame) -> None:
     """Each once, beside the axes and over nothing, also where all lines end at one value."""
     filled = years.drop_nulls("equity").group_by("unit_id").len().sort("len", "unit_id")
     units = years.filter(pl.col("unit_id").is_in(filled["unit_id"].tail(6).implode()))
     level = units.with_columns(equity=pl.when(pl.col("equity").is_not_null()).then(1_000.0))
 
     for frame in (units, level):
-        ax = fk.plot_history(frame, "equity", lang=lang, ax=axes(*size))
+        ax = fk.plot_history(frame, "equity", lang="sk", ax=axes(5, 3))
 
         check_legible(ax)
         names = sorted(" ".join(note.get_text().split()) for note in ax.texts)
@@ -406,7 +399,7 @@ def test_a_year_alone_is_of_units(money: pl.DataFrame) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("item", ["roe", *slow("sales", "operating_margin", "interest_coverage")])
+@pytest.mark.parametrize("item", ["roe", *slow("sales")])
 def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
     """Their number of units, their medians, and the rows without a value by reason."""
     negative = pl.when(pl.int_range(pl.len()) % 7 == 0).then(-pl.col("equity")).otherwise("equity")
@@ -529,7 +522,10 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
     "emptied",
     [
         lambda m: m.lazy().filter(pl.lit(value=False)),
-        *slow(lambda m: m.head(3).with_columns(pl.lit(None).alias(name) for name in m.columns)),
+        *slow(
+            lambda m: m.head(3).with_columns(pl.lit(None).alias(name) for name in m.columns),
+            lambda m: m.clear(),
+        ),
     ],
 )
 def test_an_empty_frame_draws_a_sentence(

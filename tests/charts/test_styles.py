@@ -70,14 +70,22 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     return found
 
 
-# What another one shows as well: the same marks and texts, of other codes.
 QUICK = ("rest", "regions", "years", "boxes")
+# What another one shows as well: the same marks and texts, of other codes.
+LIKE_ANOTHER = ("counts", "districts", "differences", "map of an estimate", "months")
+FEWER = (*QUICK, *LIKE_ANOTHER)
 
 
 @pytest.mark.parametrize(
-    "chart", [*QUICK, *slow(*(chart for chart in CHARTS if chart not in QUICK))]
+    ("chart", "name", "late"),
+    [
+        *((chart, "dark_background", True) for chart in QUICK),
+        *slow(
+            *((chart, "dark_background", True) for chart in CHARTS if chart not in FEWER),
+            *((chart, "default", False) for chart in LIKE_ANOTHER),
+        ),
+    ],
 )
-@pytest.mark.parametrize(("name", "late"), [("dark_background", True), *slow(("default", False))])
 def test_every_text_has_contrast(name: str, chart: str, late: bool) -> None:
     """At least 4.5:1, in the style that the axes were made in, also when it is over by then."""
     with style.context(name):
@@ -143,13 +151,11 @@ ADDRESS = "https://www.registeruz.sk/cruz-public/domain/unit/show/12345?one=valu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "draw",
-    [fk.plot_counts, *slow(fk.plot_map, functools.partial(fk.plot_last_changes, every="year"))],
-)
-def test_words_longer_than_a_line_are_divided(draw: Any) -> None:
+def test_words_longer_than_a_line_are_divided() -> None:
     """An address in a note, a title without a space: neither runs out of the picture."""
-    ax = draw(all_units(), title="W" * 120, note=f"See {ADDRESS}.", lang="en", ax=axes(8, 6))
+    ax = fk.plot_counts(
+        all_units(), title="W" * 120, note=f"See {ADDRESS}.", lang="en", ax=axes(8, 6)
+    )
 
     check_legible(ax)
     assert ADDRESS in ax.get_xlabel().replace("\n", "")

@@ -89,8 +89,6 @@ def shown(ax: Axes) -> tuple[list[float], list[str]]:
         *slow(
             ("roa", 0, 0.0012, "en", "kraj"),
             ("current_ratio", 1, 1.004, "sk", None),
-            ("sales", 200_000, 1_400_000, "en", None),
-            ("sales", 0, 14_000_000, "sk", None),
             ("sales", 1_000_000, 1_000_800, "en", "kraj"),
         ),
     ],
@@ -112,7 +110,7 @@ def test_numbers_below_a_spread_are_true(
 
 @pytest.mark.parametrize(
     ("high", "width"),
-    [(7, 3.54), *slow((0.6, 8), (1.5, 3.54), (0.9, 3.54), (2.5, 8), (4, 8))],
+    [(7, 3.54), *slow((0.6, 8), (1.5, 3.54), (4, 8))],
 )
 def test_numbers_lie_in_steps_that_are_counted_in_the_head(high: float, width: float) -> None:
     """Of 1, 2 or 5 with noughts: none of 15 % or 8 units, in print at the width of a column too."""

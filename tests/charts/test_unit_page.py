@@ -59,13 +59,12 @@ def test_peers_are_those_given(sample: Sample, money: pl.DataFrame) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("most", [2, *slow(20)])
-def test_every_unit_has_a_page(sample: Sample, money: pl.DataFrame, most: int) -> None:
+def test_every_unit_has_a_page(sample: Sample, money: pl.DataFrame) -> None:
     """Towns, and those without a figure, too; then the reason is there."""
     reasons = money.drop_nulls("reason").unique("reason", keep="first", maintain_order=True)
     towns = money.filter(family="public").drop_nulls("total_assets")["unit_id"].head(1)
     assert reasons.height > 2
-    for unit in [*reasons["unit_id"].head(most), *towns]:
+    for unit in [*reasons["unit_id"].head(2), *towns]:
         page = fk.unit_page(unit, register=sample, lang="en")
         assert page.heading
         assert len(page.notes) > 1

@@ -125,7 +125,7 @@ def test_a_reader_beside_a_merge_that_deletes_at_once_reads_the_newest_run(
     with ThreadPoolExecutor(2) as pool:
         reads = [pool.submit(read) for _ in range(2)]
         try:
-            for _ in range(20):
+            for _ in range(6):
                 next_day(register)
                 register.sample.touch(register.sample.units.ids(limit=10))
                 mirror.sync()

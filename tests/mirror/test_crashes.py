@@ -36,21 +36,18 @@ if sys.platform == "win32":
     pytest.skip("Windows has no SIGKILL", allow_module_level=True)
 
 # Where a sync of units writes: a data file, ``open.json``, a run, who writes; and deletes.
+# It is killed before: the moment after is the one before the next of them.
 WRITES = [
-    ("data", 1), ("data", 2), ("data", 9), ("open.json", 1), ("open.json", 3), ("open.json", 9),
-    ("runs", 1), ("writer.json", 1), ("writer.json", 2), ("-open.json", 1), ("runs", 2),
-    ("-data", 2),
+    ("data", 1), ("data", 9), ("open.json", 1), ("runs", 1), ("writer.json", 1),
+    ("writer.json", 2), ("-open.json", 1), ("runs", 2), ("-data", 2),
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(("where", "number"), WRITES)
-def test_a_first_sync_that_was_killed_is_put_right(
-    tmp_path: Path, where: str, number: int, moment: str
-) -> None:
+def test_a_first_sync_that_was_killed_is_put_right(tmp_path: Path, where: str, number: int) -> None:
     """Whatever was being written, an undisturbed sync brings the mirror in step."""
-    ended = run(KILLED, tmp_path, 1, where, number, moment)
+    ended = run(KILLED, tmp_path, 1, where, number, "before")
 
     assert ended == -signal.SIGKILL
     register = register_on(1)
@@ -65,8 +62,10 @@ def test_a_first_sync_that_was_killed_is_put_right(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize(("where", "number"), [("data", 2), ("open.json", 3), ("runs", 1)])
+@pytest.mark.parametrize(
+    ("where", "number", "moment"),
+    [("data", 2, "before"), ("open.json", 3, "before"), ("runs", 1, "after")],
+)
 def test_an_increment_that_was_killed_loses_no_record(
     tmp_path: Path, where: str, number: int, moment: str
 ) -> None:
@@ -94,7 +93,7 @@ def test_an_increment_that_was_killed_loses_no_record(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_sync_killed_at_any_moment_is_put_right(tmp_path: Path, seed: int) -> None:
     """By another process, at random; what no run lists is not read, and is deleted some day."""
     command = [sys.executable, "-c", KILLED, str(tmp_path), "1", "nowhere", "1", "before"]
@@ -118,7 +117,7 @@ from tests.support.mirrors import assert_in_step, register_on
 
 folder = sys.argv[1]
 full = 0
-for kilobytes in (8, 40, 60, 80, 100, 140, 180, 260):
+for kilobytes in (8, 60, 100, 140):
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "none", folder], check=True)
     register = register_on(1)
     mirror = fk.Mirror(folder + "/ruz", register=register)
@@ -145,7 +144,7 @@ def test_a_full_disk_stops_a_sync_and_breaks_nothing(tmp_path: Path) -> None:
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
 
     assert "Traceback" not in seen.stderr, seen.stderr
-    assert seen.returncode >= 4
+    assert seen.returncode >= 3
 
 
 SHORT_FILES = """
@@ -185,10 +184,8 @@ FILLED = FILLED.replace("import register_on", "import filings_on")
 
 # Of statements with their reports, cells and templates; on the second day there are fewer.
 WRITTEN = {
-    1: [("data", 8), ("data", 9), ("data", 10), ("data", 14), ("open.json", 9), ("open.json", 10),
-        ("runs", 1), ("runs", 2), ("writer.json", 2), ("-open.json", 2)],
-    2: [("data", 4), ("data", 6), ("data", 8), ("open.json", 3), ("open.json", 4),
-        ("runs", 1), ("runs", 2), ("writer.json", 2), ("-open.json", 2)],
+    1: [("data", 8), ("data", 9), ("data", 10), ("open.json", 9), ("runs", 2), ("-open.json", 2)],
+    2: [("data", 6), ("data", 8), ("open.json", 3), ("runs", 2)],
 }  # fmt: skip
 
 
@@ -199,18 +196,17 @@ def first_day(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize(
     ("day", "where", "number"),
     [(day, *place) for day, places in WRITTEN.items() for place in places],
 )
 def test_a_killed_sync_of_contents_is_put_right(
-    tmp_path: Path, first_day: Path, day: int, where: str, number: int, moment: str
+    tmp_path: Path, first_day: Path, day: int, where: str, number: int
 ) -> None:
     """Whatever was being written, the next sync fetches what is lacking, and nothing twice."""
     if day == 2:
         shutil.copytree(first_day, tmp_path, dirs_exist_ok=True)
-    assert run(FILLED, tmp_path, day, where, number, moment) == -signal.SIGKILL
+    assert run(FILLED, tmp_path, day, where, number, "before") == -signal.SIGKILL
 
     register = filings_on(day)
     mirror = fk.Mirror(tmp_path, contents=True, register=register)
@@ -237,8 +233,7 @@ def filed(register: Watched, units: pl.Series) -> pl.Series:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after"])
-@pytest.mark.parametrize("day", [1, 2])
+@pytest.mark.parametrize(("day", "moment"), [(1, "after"), (2, "before")])
 def test_a_sync_killed_as_it_names_its_units_is_put_right(
     tmp_path: Path, day: int, moment: str
 ) -> None:

@@ -6,7 +6,6 @@ import contextlib
 import json
 import random
 import re
-from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from typing import get_args
@@ -342,19 +341,15 @@ def test_a_snapshot_has_the_records_that_are_held(tmp_path: Path, register: Watc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [5, *slow(None)])
-def test_a_served_mirror_answers_whatever_it_holds(
-    mirror: fk.Mirror, register: Watched, limit: int | None
-) -> None:
+def test_a_served_mirror_answers_whatever_it_holds(mirror: fk.Mirror, register: Watched) -> None:
     """Units, statements, reports, annual reports and templates are those of the register."""
     with mirror.serve() as url, fk.using(url) as served:
-        if limit is None:
-            assert_contents_in_step(served, register.sample)
         for name in CONTENTS:
-            ids = getattr(register.sample, name).ids(limit=limit)
-            records = getattr(register.sample, name).get(ids)
-            assert_frame_equal(getattr(served, name).ids(limit=limit), ids)
-            assert_frame_equal(getattr(served, name).get(ids), records)
+            ids = getattr(register.sample, name).ids()
+            assert_frame_equal(getattr(served, name).ids(), ids)
+            some = ids.gather_every(15)
+            records = getattr(register.sample, name).get(some)
+            assert_frame_equal(getattr(served, name).get(some), records)
         ids = served.units.ids()
         assert_frame_equal(served.units.get(ids), mirror.units.get(ids))
         assert_frame_equal(served.template(22), register.sample.template(22))
@@ -650,10 +645,9 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "reply"),
-    [("statements", Reply(404, {}, b"")), ("reports", Reply(200, {}, b"{}")),
-     ("annual_reports", Reply(404, {}, b""))],
+    [("statements", Reply(404, {}, b"")), ("reports", Reply(200, {}, b"{}"))],
     ids=str,
-)  # fmt: skip
+)
 def test_an_unreadable_record_hides_no_other(
     tmp_path: Path, register: Watched, name: str, reply: Reply
 ) -> None:
@@ -679,9 +673,7 @@ def test_an_unreadable_record_hides_no_other(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "reply", [Reply(500, {}, b""), Reply(400, {}, b""), Reply(200, {}, b"{}")], ids=str
-)
+@pytest.mark.parametrize("reply", [Reply(500, {}, b""), Reply(200, {}, b"{}")], ids=str)
 def test_an_unreadable_template_delays_its_reports_alone(
     tmp_path: Path, register: Watched, reply: Reply
 ) -> None:
@@ -753,8 +745,7 @@ def test_a_full_sync_of_an_unchanged_register_adds_few_bytes(tmp_path: Path) -> 
     "path",
     [
         RECORDS["reports"],
-        *slow("/api/uctovne-jednotky", "/api/uctovne-zavierky", RECORDS["units"]),
-        *slow(RECORDS["statements"]),
+        *slow("/api/uctovne-zavierky", RECORDS["units"]),
     ],
 )
 def test_a_full_sync_that_was_cut_off_fetches_all_records_again(
@@ -932,7 +923,7 @@ def test_an_extract_without_records_says_so(tmp_path: Path, register: Watched) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.parametrize("name", ["statements", "reports"])
 def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name: str) -> None:
     """Records that are listed and not fetched yet are named, and nothing is written."""
     register.instead = lambda path, query: Reply(500, {}, b"") if path == RECORDS[name] else None
@@ -974,19 +965,22 @@ def test_an_extract_has_the_unreadable_records_too(tmp_path: Path, register: Wat
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
 
 
-def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -> None:
-    """Let days pass with filings, corrections, failing replies and crashes; compare each day."""
-    register = Watched(fk.sample(units), page_size=200)
+@pytest.mark.slow
+def test_days_of_filings_faults_and_crashes(tmp_path: Path) -> None:
+    """Mirror and register agree record by record, as of every day."""
+    chance = random.Random(5)
+    folder = tmp_path / "ruz"
+    register = Watched(fk.sample(6), page_size=200)
     mirror = fk.Mirror(folder, contents=True, register=register)
     former: dict[date, dict[str, pl.DataFrame]] = {}
 
     def instead(path: str, query: str) -> Reply | None:
-        return Reply(500, {}, b"") if chance() < 0.005 else None
+        return Reply(500, {}, b"") if chance.random() < 0.02 else None
 
     def crashing() -> None:
         raise KeyboardInterrupt
 
-    for day in range(days):
+    for day in range(8):
         if day:
             day_of_filings(register)
         register.instead = instead
@@ -1007,25 +1001,13 @@ def simulate(folder: Path, units: int, days: int, chance: Callable[[], float]) -
         former[register.today] = {
             name: getattr(register.sample, name).scan().collect() for name in RECORDS
         }
-        if day % 10 == 9:
+        if day % 5 == 4:
             mirror.compact(keep_hours=0)
     for then, records in former.items():
         frozen = mirror.as_of(then)
         for name, frame in records.items():
             assert_frame_equal(getattr(frozen, name).scan().collect(), frame)
     assert set(mirror.verify()["meaning"]) == {""}
-
-
-@pytest.mark.slow
-def test_days_of_filings_and_crashes(tmp_path: Path) -> None:
-    """Mirror and register agree record by record, as of every day."""
-    simulate(tmp_path / "ruz", 5, 4, lambda: 1.0)
-
-
-@pytest.mark.slow
-def test_a_month_of_filings_faults_and_crashes(tmp_path: Path) -> None:
-    """The same over a month, with replies that fail."""
-    simulate(tmp_path / "ruz", 40, 31, random.Random(5).random)
 
 
 @pytest.mark.slow

@@ -238,8 +238,7 @@ def awkward(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Awkward
 
 @pytest.mark.parametrize(
     ("step", "year", "unit_by_unit"),
-    [(8, None, False),
-     *slow((1, None, False), (1, 2016, False), (1, 2024, False), (1, 2016, True), (1, 2024, True))],
+    [(8, None, False), *slow((1, 2024, False), (4, 2016, True))],
 )  # fmt: skip
 def test_every_difficulty_is_what_the_register_makes_of_it(
     awkward: Callable[[int], Awkward], step: int, year: int | None, unit_by_unit: bool
@@ -251,9 +250,10 @@ def test_every_difficulty_is_what_the_register_makes_of_it(
     years = year if unit_by_unit else None  # of many units the register has a hint, no rule
 
     for part in parts:
-        wanted = sample.financials(part, years, from_previous=True)
-        assert_frame_equal(mirror.financials(part, years, from_previous=True), wanted)
         assert_frame_equal(mirror.filings(part, years), sample.filings(part, years))
+        if not unit_by_unit:
+            wanted = sample.financials(part, years, from_previous=True)
+            assert_frame_equal(mirror.financials(part, years, from_previous=True), wanted)
     lazy = mirror.financials(year=year).filter(pl.col("unit_id").is_in(units["id"].implode()))
     taken = ["unit_id", "statement_id", "superseded_by", "superseded_by_reason", "sales"]
     assert_frame_equal(

@@ -123,14 +123,14 @@ def test_two_processes_write_one_after_the_other(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_run_is_written_each_hour_while_records_come(tmp_path: Path) -> None:
     """A first copy takes weeks: what has come is readable soon."""
-    sample = fk.sample(20)
+    sample = fk.sample(8)
     lists = sum(getattr(sample, name).count() for name in ("statements", "reports"))
-    register = Watched(sample, rate=0.05)  # three records a minute
+    register = Watched(sample, rate=0.005)  # 18 records an hour
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     seen: list[tuple[int, int]] = []
 
     def instead(path: str, query: str) -> Reply | None:
-        if path == RECORDS["reports"] and register.asked.count(f"{path}?{query}") == 1:
+        if path == RECORDS["reports"] and len(register.asked) % 5 == 0:
             reader = fk.Mirror(mirror.path)
             seen.append((len(register.records()), int(reader.holdings()["held"][1:].sum())))
         return None
@@ -140,8 +140,8 @@ def test_a_run_is_written_each_hour_while_records_come(tmp_path: Path) -> None:
     held = [of_reader for _, of_reader in seen]
 
     assert held == sorted(held)
-    assert len(set(held)) > lists / 200  # an hour is 180 requests
-    assert max(later - now for now, later in pairwise(held)) <= 250
+    assert len(set(held)) > lists / 20
+    assert max(later - now for now, later in pairwise(held)) <= 30
     assert_contents_in_step(mirror, sample)
 
 
@@ -280,7 +280,7 @@ def test_a_folder_that_cannot_be_written_to_is_read(mirror: fk.Mirror) -> None:
 @pytest.mark.slow
 def test_many_small_files_are_merged_while_records_come(tmp_path: Path) -> None:
     """A batch a minute for weeks: what is appended stays few files, and so does a run."""
-    register = Watched(fk.sample(400), page_size=400, rate=0.02)  # a record a minute
+    register = Watched(fk.sample(150), page_size=150, rate=0.02)  # a record a minute
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     most: list[int] = []
 
@@ -294,5 +294,5 @@ def test_many_small_files_are_merged_while_records_come(tmp_path: Path) -> None:
 
     assert max(most) < 70
     assert len(mirror.files("units")) < 70
-    assert pl.read_parquet(mirror.files("units")).height == 400
+    assert pl.read_parquet(mirror.files("units")).height == 150
     assert_in_step(mirror, register.sample)

@@ -95,7 +95,6 @@ def test_an_increment_fetches_what_changed(mirror: fk.Mirror, register: Watched)
     [
         (KeyboardInterrupt(), 170),
         *slow((Reply(403, {}, b"<p>Forbidden"), 170), (KeyboardInterrupt(), 1)),
-        *slow((KeyboardInterrupt(), UNITS)),
     ],
 )
 def test_an_interrupted_sync_resumes_and_fetches_nothing_twice(

@@ -134,17 +134,15 @@ begun = threading.Event()
 @pytest.mark.parametrize(
     ("first", "last", "query"),
     [
-        (first, last, query)
-        for first, last in [("", ""), ("", IN_A_NOTEBOOK)]
-        for query in ["collect(engine='in-memory')", "collect()", "sink_csv(os.devnull)"]
-    ]
-    + [
+        ("", "", "collect(engine='in-memory')"),
+        ("", "", "sink_csv(os.devnull)"),
+        ("", IN_A_NOTEBOOK, "collect()"),
         (
             OTHER_PART,
             "",
             "select(pl.col('id').map_batches(other_part, return_dtype=pl.Int64, "
             "is_elementwise=True), 'ico').collect()",
-        )
+        ),
     ],
 )
 def test_a_real_ctrl_c_ends_a_scan_at_once(first: str, last: str, query: str) -> None:

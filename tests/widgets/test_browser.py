@@ -5,7 +5,6 @@ FINSTAT_KIT_SCREENSHOTS=folder keeps pictures.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,22 +32,12 @@ FULL_SIZE = "fk.LocationPicker(register=fk.sample(units=10, codelists={!r}))"
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=["default", "disabled"])
-def opened(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    jupyterlab: Served,
-    full_size: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[lab.Notebook]:
-    """A notebook whose callbacks run on another thread than its cells, and one where not."""
+@pytest.fixture(scope="module")
+def opened(browser: Browser, jupyterlab: Served, full_size: Path) -> Iterator[lab.Notebook]:
+    """A notebook whose callbacks run on another thread than its cells."""
     cells = [EXPLORER, FULL_SIZE.format(str(full_size)), "fk.ChangePicker(lang='en')"]
-    with contextlib.ExitStack() as stack:
-        if request.param == "disabled":
-            folder = tmp_path_factory.mktemp("one")
-            url = stack.enter_context(lab.jupyterlab(folder, commsOverSubshells="disabled"))
-            jupyterlab = Served(url, folder)
-        yield stack.enter_context(lab.notebook(browser, *jupyterlab, request.param, cells))
+    with lab.notebook(browser, *jupyterlab, "pickers", cells) as shown:
+        yield shown
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +78,7 @@ def offered(page: Page) -> Locator:
 
 
 def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl.DataFrame) -> None:
-    """Options, map and table follow each action, whichever thread its callback runs on."""
+    """Options, map and table follow each action."""
     page, cell = opened.page, opened.cell(0)
     region = cell.get_by_role("combobox", name="Kraj")
     district = cell.get_by_role("combobox", name="Okres")
@@ -177,6 +166,22 @@ def test_the_explorer_follows_mouse_and_keyboard(opened: lab.Notebook, units: pl
     kept = cell.locator(".fk-kept")
     expect(kept).to_be_hidden()
     expect(kept).to_contain_text("Region of Bratislava: units by district")
+
+
+def test_callbacks_may_run_on_the_thread_of_the_cells(
+    browser: Browser, tmp_path: Path, units: pl.DataFrame
+) -> None:
+    """Where JupyterLab has no other for them, the table follows all the same."""
+    with (
+        lab.jupyterlab(tmp_path, commsOverSubshells="disabled") as url,
+        lab.notebook(browser, url, tmp_path, "one-thread", [EXPLORER]) as opened,
+    ):
+        cell = opened.cell(0)
+        cell.get_by_role("button", name="Tabuľka").press("Enter")
+        cell.get_by_role("combobox", name="Kraj").click()
+        offered(opened.page).get_by_role("option", name="Žilinský kraj").click()
+        lab.until_drawn(cell, "Žilinský kraj: jednotky podľa okresov")
+        shows_counts(cell, counts(units.filter(pl.col("kraj") == "SK031"), "okres"))
 
 
 @pytest.mark.parametrize("view", ["Map", "Bars", "Table"])

@@ -135,12 +135,11 @@ def test_a_form_in_a_cell_has_wide_captions_and_narrow_numbers(
     assert row.locator("td").last.evaluate("one => getComputedStyle(one).textAlign") == "right"
 
 
-@pytest.mark.parametrize("theme", ["Light", "Dark"])
-def test_without_a_frame_the_register_is_searched(opened: lab.Notebook, theme: str) -> None:
+def test_without_a_frame_the_register_is_searched(opened: lab.Notebook) -> None:
     """What is typed is searched by the kernel; the best match is first, and Enter chooses it."""
     page, cell = opened.page, opened.cell(2)
     page.set_viewport_size({"width": 1400, "height": 1000})
-    lab.set_theme(page, theme)
+    lab.set_theme(page, "Dark")
     unit = cell.get_by_role("combobox", name="Unit")
     unit.focus()
     listed = page.locator("ul[role=listbox]:popover-open")
@@ -149,14 +148,14 @@ def test_without_a_frame_the_register_is_searched(opened: lab.Notebook, theme: s
     page.keyboard.type("orol")
     expect(listed.get_by_role("option")).to_have_count(50)
     expect(listed).to_contain_text("… and 636 more, keep typing")
-    opened.photograph(f"7-search-{theme}")
+    opened.photograph("7-search")
     page.keyboard.type(" sro skuska 51")
     expect(listed.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(cell.locator(".fk-panel")).to_contain_text("IČO 00372491")
     expect(unit).to_have_value("Skúška Orol 510, s. r. o.")
     assert faint(cell.locator(".fk-picker").first) == []
-    opened.photograph(f"8-found-{theme}", 2)
+    opened.photograph("8-found", 2)
 
     unit.fill("xyz")
     expect(listed).to_have_text("Nothing found")
@@ -169,7 +168,7 @@ def test_without_a_frame_the_register_is_searched(opened: lab.Notebook, theme: s
 
 @pytest.mark.parametrize(
     ("text", "keys"),
-    [("orol 510 sro", "Enter"), ("skuska orol 510 sro", "Tab"), ("510 sro orol", "Enter Tab")],
+    [("skuska orol 510 sro", "Tab"), ("510 sro orol", "Enter Tab")],
 )
 def test_a_key_pressed_while_the_search_runs_is_not_lost(
     opened: lab.Notebook, text: str, keys: str

@@ -88,7 +88,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 
 @pytest.mark.filterwarnings("ignore:.* lies after the register")
-@examples(250)
+@examples(150)
 @given(
     st.lists(steps, max_size=3),
     st.sampled_from([None, ["id"], ["kraj", "id"], ["ico"], ["idUctovnychZavierok", "stav"]]),

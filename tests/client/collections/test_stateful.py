@@ -33,7 +33,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.store import day_number
 from finstat_kit.transport.base import InProcess
 from tests.support.clock import FakeClock
-from tests.support.examples import examples, slow
+from tests.support.examples import examples
 from tests.support.registers import sample_of
 
 LISTS = "/api/uctovne-jednotky"
@@ -304,12 +304,9 @@ def _seen_by(machine: Histories, change: Change) -> Change:
 
 
 @pytest.mark.hypothesis
-@pytest.mark.parametrize("steps", [30, *slow(6)])
-def test_histories_lose_double_and_invent_nothing(steps: int) -> None:
+def test_histories_lose_double_and_invent_nothing() -> None:
     """Nothing that was there throughout is lost or doubled, nothing is invented, order is kept."""
     run_state_machine_as_test(
         Histories,
-        settings=examples(
-            600 // steps, stateful_step_count=steps, suppress_health_check=list(HealthCheck)
-        ),
+        settings=examples(20, stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )

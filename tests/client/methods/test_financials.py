@@ -77,14 +77,14 @@ def test_a_few_units_are_what_was_drawn() -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_units_in_three_years_are_what_was_drawn() -> None:
+def test_units_of_everybody_in_three_years_are_what_was_drawn() -> None:
     """On the sample that everybody has; every reason occurs."""
     sample = fk.sample()
-    units = sample.units.get(sample.units.ids()["id"].sample(2_000, seed=1))
+    units = sample.units.get(sample.units.ids()["id"].sample(600, seed=1))
 
     seen = check(sample, sample.financials(units, [2013, 2017, 2020]))
 
-    assert sum(seen.values()) == 6_000
+    assert sum(seen.values()) == 1_800
     assert set(seen) == {
         None, "deleted", "non_public", "no_filing", "no_filing_for_year", "attachments_only",
         "no_content", "all_blank", "interim_only", "other_kind", "unreadable",
@@ -973,7 +973,7 @@ def test_without_a_first_day_the_column_before_has_no_year() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("many", [20, 1_050, 1_200])
+@pytest.mark.parametrize("many", [20, 1_200])
 def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     """Ctrl-C leaves their rows in ``.partial``, none of them unfinished."""
     watched = Watched(SAMPLE, base_url="http://register.example")

@@ -103,7 +103,8 @@ def test_untaxed_and_taxed_activity_are_added() -> None:
 def test_the_filing_of_each_year_is_that_of_financials() -> None:
     """Corrections, other kinds, unreadable ones: the same statement, or the same reason."""
     cases = SAMPLE.cases(1)
-    owners = SAMPLE.statements.get(cases["statement_id"].unique())["idUJ"].drop_nulls().unique()
+    owners = SAMPLE.statements.get(cases["statement_id"].unique())["idUJ"].drop_nulls()
+    owners = owners.unique().sort().gather_every(2)
     columns = ["year", "period_to", "statement_id", "superseded_by", "reason"]
 
     money = SAMPLE.financials(owners, items="equity").drop_nulls("year")
@@ -111,7 +112,7 @@ def test_the_filing_of_each_year_is_that_of_financials() -> None:
         shown = SAMPLE.statement_history(unit)
         expected = money.filter(unit_id=unit).select(columns)
         assert shown.filings.select(columns).rows() == expected.rows(), unit
-    assert owners.len() > 20
+    assert owners.len() > 10
 
 
 def test_a_correction_counts_and_one_without_figures_does_not() -> None:

@@ -34,7 +34,7 @@ def one_of_each() -> list[int]:
 
 
 OPTIONS: Final = [
-    {}, *slow({"family": ["public", "non_profit"]}, {"family": "business"}, {"items": ["sales"]}),
+    {}, *slow({"family": ["public", "non_profit"]}, {"items": ["sales"]}),
 ]  # fmt: skip
 
 

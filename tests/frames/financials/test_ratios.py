@@ -38,7 +38,7 @@ def financials(rows: list[dict[str, int | None]], currency: str | None = None) -
     return frame.with_columns(currency=pl.lit(currency, pl.String), family=family)
 
 
-@examples(80)
+@examples(60)
 @given(ROWS)
 def test_ratios_are_the_formulas(rows: list[dict[str, int | None]]) -> None:
     """Null where an essential part is blank or the divisor is not above zero, never infinite."""
@@ -120,7 +120,7 @@ def test_the_list_of_ratios_needs_no_register() -> None:
 
 
 @pytest.mark.slow
-@examples(40)
+@examples(10)
 @given(ROWS)
 def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]]) -> None:
     """With fewer it is not computed: a blank counts as zero only where its sum row shows it."""
