@@ -341,7 +341,7 @@ def struck(work: Callable[[], object], number: int) -> KeyboardInterrupt | None:
 CACHE = {"cache_file.py", "cache_database.py", "contextlib.py"}
 
 
-@pytest.mark.parametrize("first", [2, *slow(*range(4, 60, 4))])
+@pytest.mark.parametrize("first", [2, *slow(*range(4, 60, 2))])
 def test_ctrl_c_leaves_the_file_usable_by_all(file: Path, first: int) -> None:
     """Wherever it strikes, and even if its traceback is kept, as IPython does."""
     behind = Behind(fk.sample(30))
