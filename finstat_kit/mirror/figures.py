@@ -37,7 +37,7 @@ _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 200_000  # in memory at a time
-_VALUES: Final = 8_000_000  # of their columns, at a time
+_VALUES: Final = 6_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
