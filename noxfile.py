@@ -60,13 +60,14 @@ def readme_tests() -> list[str]:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """Check style, types on three systems, the layers contract, spelling and the forge's files."""
+    """Check style, types (of the package on three systems), layers, spelling, the forge's files."""
     session.install("-e", ".[test,docs]", *group("dev"))
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
     for platform in ("win32", "darwin"):
-        session.run("mypy", "--platform", platform, "--cache-dir", f".mypy_cache/{platform}")
+        cache = f".mypy_cache/{platform}"
+        session.run("mypy", "--platform", platform, "--cache-dir", cache, "finstat_kit")
     session.run("lint-imports")
     session.run("codespell")
     for schema, files in SCHEMAS.items():
