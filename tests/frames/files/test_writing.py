@@ -253,6 +253,7 @@ def test_places_are_found_without_accents_and_case() -> None:
         found = fk.locations("NOVE")
         by_code = fk.locations("sk0315")
         one = fk.locations("Žiar", level="district")
+        assert fk.locations("žia.").is_empty()  # a text, no pattern
 
     assert found.columns == list(LOCATIONS)
     names = found["name_sk"].to_list()

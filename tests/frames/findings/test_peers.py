@@ -31,6 +31,7 @@ def test_a_unit_stands_where_plain_python_puts_it(figures: pl.DataFrame) -> None
             known = all(mine[key] not in (None, "unknown") for key in by)
             if not by or (known and len(group) >= 10):
                 break
+        assert found["unit_id"] == unit
         assert (found["by"], found["group"]) == (by, [mine[key] for key in by])
         assert (found["year"], found["own"], found["n"]) == (
             mine["year"], mine["sales"], len(group),
