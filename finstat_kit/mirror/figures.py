@@ -245,7 +245,7 @@ class Figures:
         Args:
             ids: Of the reports.
             title: Whether their title pages are read.
-            files: Whether the number of files is, of those without tables.
+            files: Whether the files of those without tables are.
         """
         columns = _columns(title=title)
         if ids.is_empty():
@@ -257,8 +257,7 @@ class Figures:
             rows = reports.rows(ids, columns)
             bare = rows.filter(~has_tables())["id"]
             if files and bare.len():  # they take longer to read than all the rest
-                number = reports.rows(bare, ["id", pl.col("prilohy").list.len()])
-                rows = rows.join(number, on="id", how="left")
+                rows = rows.join(reports.rows(bare, ["id", "prilohy"]), on="id", how="left")
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
     def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:

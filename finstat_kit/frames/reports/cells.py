@@ -363,10 +363,8 @@ def reasons_by_record(
             pl.col(n).is_null() for n in RECORD_COLUMNS if n in columns and n != "id"
         )
         applies["unreadable"] = others & bare
-    if isinstance(files := reports.schema.get("prilohy"), pl.List):
+    if "prilohy" in columns and reports.schema["prilohy"] != pl.Null:
         applies["attachments_only"] = (pl.col("prilohy").list.len() > 0) & bare
-    elif files is not None:  # their number, or null of all
-        applies["attachments_only"] = (pl.col("prilohy") > 0) & bare
     applies["no_content"] = pl.lit(bare)
     rows = reports.select(bare, **{name: e.fill_null(value=False) for name, e in applies.items()})
     for reason in applies:

@@ -39,8 +39,8 @@ def assert_same_everywhere(register: Histories, folder: Path, year: int) -> None
     """
     units = register.records
 
-    def figures(source: fk.Register, *asked: Any) -> pl.DataFrame:
-        return source.financials(*asked, items="total_assets").select(ROW)
+    def figures(source: fk.Register, *wanted: Any) -> pl.DataFrame:
+        return source.financials(*wanted, items="total_assets").select(ROW)
 
     everything, together = figures(register, units), figures(register, units, YEARS)
     assert_frame_equal(
