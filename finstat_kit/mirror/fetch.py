@@ -32,6 +32,7 @@ from finstat_kit.mirror.storage.cells import STORED, joined, split
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.folder import TEMPLATES
 from finstat_kit.mirror.storage.versions import (
+    FILLED,
     NAMED,
     OWNED,
     RECORD,
@@ -331,8 +332,8 @@ class Templates:
             with legible(writer.path):
                 own = writer.scan("cells").filter(of_ids("report_id", batch["id"])).collect()
             version = writer.next("reports")
-            _, cells = split(joined(batch, own), version, self.form)
-            again = batch.with_columns(version=pl.lit(version, pl.Int64))
+            records, cells = split(joined(batch, own), version, self.form)
+            again = batch.with_columns(records[FILLED], version=pl.lit(version, pl.Int64))
             writer.append({"cells": cells, "reports": again})
 
 

@@ -22,9 +22,8 @@ from finstat_kit.frames.financials.choice import Choice, listed_reports, parted,
 from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
-from finstat_kit.mirror.storage.cells import blank
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.versions import LENGTHS, MISSING, TEXTS, is_among, schema_of
+from finstat_kit.mirror.storage.versions import FILLED, LENGTHS, MISSING, is_among, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
@@ -33,6 +32,7 @@ _UNIT: Final = (*filing_rules.UNIT, "nazovUJ", *assemble.CARRIED, *assemble.DAYS
 _REPORT: Final = (
     "id", "idUctovnejZavierky", "idSablony", "mena", wire.STATE, "pristupnostDat", wire.CHANGED,
 )  # fmt: skip
+_OF_FILINGS: Final = ("id", "idUctovnejZavierky", "idSablony", "mena", wire.TABLES)
 _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
@@ -183,7 +183,7 @@ class Figures:
         carried = assemble.carried(units.lazy()).collect()
         taken = self._taken(filings_of(self._state, units, query))
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))
-        taken, listed = self._reports_of(taken, query)
+        taken, held, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
             described = (
                 carried.join(taken, on="unit_id")
@@ -197,8 +197,9 @@ class Figures:
             )
             taken = described.filter(*conditions).select(taken.columns)
             listed = listed.join(taken, on="statement_id", how="semi")
+        own_ids = listed.filter("own")["report_id"].sort()
+        reports = held.filter(is_among(held["id"], own_ids))
         with legible(self._state.path):
-            reports = listed.filter("own").unique("report_id").rename({"report_id": "id"})
             said = self._read(reports, query.columns, query.activity, previous=query.from_previous)
         return assemble.assembled(
             taken, units, listed, said,
@@ -260,8 +261,10 @@ class Figures:
                 rows = rows.join(reports.rows(bare, ["id", "prilohy"]), on="id", how="left")
             return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
 
-    def _reports_of(self, taken: pl.DataFrame, query: Query) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return filings with the reports that their figures are taken from.
+    def _reports_of(
+        self, taken: pl.DataFrame, query: Query
+    ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Return filings, the records of their reports, and these by filing, with few columns.
 
         Of a filing one of which is not held none is read.
         """
@@ -273,7 +276,8 @@ class Figures:
         if lacking.len():
             taken = _not_held(taken, lacking)
             ids = report_ids(taken)
-        return taken, listed_reports(ids, held)
+        of_filings = held.select(*_OF_FILINGS, pl.col("^titulnaStrana$"))
+        return taken, held, listed_reports(ids, of_filings)
 
     def _read(
         self,
@@ -289,8 +293,7 @@ class Figures:
             return self._state.scan("cells", ids).filter(pl.col("row").is_not_null())
 
         reader = FigureReader(self._form_of, self._live, activity, columns, previous=previous)
-        # Of those without a filled cell none is looked for among all cells.
-        return reader.of_cells(reports.with_columns(blank(reports, self._form_of)), cells)
+        return reader.of_cells(reports, cells)
 
 
 def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
@@ -319,7 +322,7 @@ def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
 
 def _columns(*, title: bool) -> list[str | pl.Expr]:
     """Return the columns to read of reports, instead of their tables their sizes."""
-    columns: list[str | pl.Expr] = [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), TEXTS, "version"]
+    columns: list[str | pl.Expr] = [*_REPORT, pl.col(LENGTHS).alias(wire.TABLES), FILLED, "version"]
     if title:
         page = pl.col("titulnaStrana").struct.field
         seat = page("adresa").struct.field(*assemble.SEAT)
@@ -374,7 +377,8 @@ class Records:
         nearby = self._newest(ids).filter(where).select(columns)
         rows = nearby.collect(engine="streaming")
         named, listed = (is_among(rows["id"], some) for some in (ids.sort(), self._listed))
-        return rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))
+        held = rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))
+        return held.rechunk()  # once here, instead of by each step that needs it
 
     def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
         """Return a row of nulls for each id that is neither lacking nor found."""

@@ -300,4 +300,10 @@ def test_cells_get_their_places_once_the_template_is_known(tmp_path: Path) -> No
         assert_frame_equal(placed.sort(key), expected.sort(key))
         assert placed.is_empty() == bool(rows_left_out)
         assert_frame_equal(mirror.reports.get(ids), records)
+        filed = pl.read_parquet(mirror.files("reports")).filter(idSablony=Unusual.number)
+        newest = filed.filter(pl.col("version") == pl.col("version").max())
+        assert newest["filled"].is_null().all() == bool(rows_left_out)
+    # Where a cell lies is no part of what was received.
+    again = mirror.sync(full=True)
+    assert again.filter(list="reports records")["changed"].to_list() == [0]
     assert set(mirror.verify()["meaning"]) == {""}

@@ -106,6 +106,39 @@ def test_cells_of_a_report_that_does_not_fit_are_no_cells() -> None:
     assert described(cells.lazy(), layout, CELLS).collect().is_empty()
 
 
+@pytest.mark.parametrize("template", [21, 385, 687, 699])
+def test_the_columns_of_a_report_that_are_filled(template: int) -> None:
+    """Those that cells lie in, counted over all tables; null where it does not fit its form."""
+    form = shipped(template)
+    assert form is not None
+    widths = [len(table.columns) for table in form.tables]
+    blanks = [[""] * table.cells for table in form.tables]
+    last = [*blanks[:-1], [*blanks[-1][:-1], "x"]]
+    filed = [drawn(1, template), report(2, template, blanks), report(3, template, last)]
+    stored, cells = split(frame(*filed, report(4, template, [["5"]])), 1, shipped)
+
+    drawn_cells = cells.filter(report_id=1).select("table", "column").unique()
+    places = {sum(widths[:table]) + column for table, column in drawn_cells.rows()}
+    of_drawn = sum(2**place for place in places)
+    assert stored["filled"].to_list() == [of_drawn, 0, 2 ** (sum(widths) - 1), None]
+
+
+def test_a_column_that_a_later_version_added_is_null(tmp_path: Path) -> None:
+    """In the rows of before, also once they are merged with others."""
+    stored = split(frame(drawn(1, 687)), 1, shipped)[0].select("id", "filled", version=pl.lit(1))
+    stored = stored.cast({"version": pl.Int64})
+    now = Layout(stored.schema)
+    former = Layout(stored.drop("filled").schema)
+    files = [former.write(tmp_path, stored, ""), now.write(tmp_path, stored, "")]
+    merged = now.merged(tmp_path, files, "")
+
+    for paths in ([file.path for file in files], [merged.path]):
+        rows = now.scan([str(tmp_path / path) for path in paths]).collect()
+        assert rows.schema == stored.schema
+        assert rows["filled"].null_count() == 1
+        assert rows["id"].to_list() == [1, 1]
+
+
 @pytest.fixture(scope="module")
 def register() -> Watched:
     return Watched(fk.sample(8), page_size=200)

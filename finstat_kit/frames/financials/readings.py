@@ -125,7 +125,8 @@ class FigureReader:
 
         Args:
             reports: Records, each once, with the number of cells instead of each table; ``version``
-                where their cells have one too; ``blank``, whether a report is known to have none.
+                where their cells have one too; ``filled``, where it is known, the columns of a
+                report's tables that have a filled cell, the n-th of all as bit n.
             cells: Returns their cells; those of reports that do not fit their form are left out.
         """
         unfit = self._reader.unfit(reports, reports[wire.TABLES])
@@ -135,18 +136,18 @@ class FigureReader:
             .join(unfit, left_on="id", right_on="report_id", how="anti")
             .select(
                 pl.col("^version$"),
-                pl.col("^blank$"),
                 report_id="id",
                 template=pl.col("idSablony").cast(pl.Int32),
+                filled="filled" if "filled" in reports.columns else pl.lit(None, pl.Int64),
             )
         )
-        is_blank = pl.col("blank") if "blank" in fitting.columns else pl.lit(value=False)
-        written = fitting.filter(~is_blank).select(pl.exclude("blank"))
-        fitting = fitting.select(pl.exclude("blank"))
+        written = fitting.filter(pl.col("filled").ne_missing(0))
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
         templates = written["template"].unique().sort().to_list()
         for template in templates:
-            of_form = written.filter(template=template).drop("template")
+            # Without a filled cell in a column of the periods a report has no item.
+            is_read = (pl.col("filled") & self._columns(template)).ne_missing(0)
+            of_form = written.filter(is_read, template=template).drop("template", "filled")
             form_checks, form_figures = self._of_form(of_form, cells, template)
             checks.append(form_checks)
             figures += form_figures
@@ -154,19 +155,22 @@ class FigureReader:
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
             filled = all_figures.filter("has_figure", pl.col("period") == "current")
-            bare = written.join(filled, on="report_id", how="anti")
+            bare = written.drop("filled").join(filled, on="report_id", how="anti")
             # Parts of the files without such a cell are not read.
             with_text = _with_cells(bare, cells, pl.col("value").is_null())
             reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
             odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
-            odd = _with_cells(written.filter(pl.col("template").is_in(odd_forms)), cells)
+            of_odd_forms = written.drop("filled").filter(pl.col("template").is_in(odd_forms))
+            odd = _with_cells(of_odd_forms, cells)
             reasons.append(_ranked(_CAPTIONS, odd, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
         of_one_form = reports.filter(
             pl.struct("idUctovnejZavierky", "idSablony").is_duplicated()
         ).select(report_id="id")
-        contents = _contents(fitting.join(of_one_form, on="report_id", how="semi"), cells)
+        contents = _contents(
+            fitting.drop("filled").join(of_one_form, on="report_id", how="semi"), cells
+        )
         return Readings(
             all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons), contents
         )
@@ -255,6 +259,13 @@ class FigureReader:
             for period in self._periods
         ]
         return frame.cast({"failing": pl.Int32}), figures
+
+    def _columns(self, template: int) -> int:
+        """Return the columns of a form that are of the wanted periods, the n-th as bit n."""
+        form = self._form_of(template)
+        assert form is not None  # reports fit it
+        columns = [column for table in form.tables for column in table.columns]
+        return sum(1 << n for n, each in enumerate(columns) if each.period in self._periods)
 
     def _plan(self, template: int, *, every: bool) -> _Plan:
         """Return what is read of reports on a form: every item, or those that are used."""

@@ -8,7 +8,6 @@ digest: both together give back every text as it was sent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -16,7 +15,7 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import Ints, reasons_by_record, values_of
-from finstat_kit.mirror.storage.versions import LENGTHS, TEXTS, digests
+from finstat_kit.mirror.storage.versions import FILLED, LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form, FormOf
 
@@ -45,12 +44,13 @@ _TABLES: Final = pl.List(pl.List(pl.String))
 _WHOLE: Final = 2.0**53  # below it every whole number is a value of its own
 _PIECE: Final = 1_000  # reports
 _CENTS: Final = 10.0**13  # below it every number of cents is
+_BITS: Final = 63  # of a number
 
 
 def split(
     reports: pl.DataFrame, version: int, form_of: FormOf
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return records with the lengths and the digest of their tables, and their filled cells.
+    """Return records with what is kept instead of their tables, and their filled cells.
 
     Args:
         reports: Records as `reports.get` returns them.
@@ -85,14 +85,15 @@ def _split(
     table = np.arange(len(at)) - np.searchsorted(at, at)
     held = tables.filter(pl.Series(many > 0, dtype=pl.Boolean))
     each = held.explode() if len(held) else pl.Series([], dtype=_TABLES.inner)
-    cells_of = each.list.len().fill_null(0).to_numpy()
+    # As Int64: numpy takes differences of other numbers for fractions.
+    cells_of = each.list.len().fill_null(0).cast(pl.Int64).to_numpy()
     widths = _widths(reports, tables.list.eval(pl.element().list.len()), form_of, at, table)
     owner = np.repeat(np.arange(len(at)), cells_of)
     place = np.arange(len(owner)) - np.repeat(np.cumsum(cells_of) - cells_of, cells_of)
     some = each.filter(pl.Series(cells_of > 0, dtype=pl.Boolean))
     texts = some.explode() if len(some) else pl.Series([], dtype=pl.String)
-    filled = (texts != "").arg_true().to_numpy()
-    texts, owner, place = texts.gather(filled), owner[filled], place[filled]
+    written = (texts != "").arg_true().to_numpy()
+    texts, owner, place = texts.gather(written), owner[written], place[written]
     width = widths[owner]
     fits, values = width > 0, values_of(texts)
     row, column = np.divmod(place, np.maximum(width, 1))
@@ -115,7 +116,8 @@ def _split(
         .with_columns(pl.when("fits").then(name).alias(name) for name in ("row", "column"))
         .select(pl.col(name).cast(dtype) for name, dtype in STORED.items())
     )
-    return reports.with_columns(lengths, _digests(tables)).drop(wire.TABLES), cells
+    filled = _filled(widths, at, owner, column, reports.height)
+    return reports.with_columns(lengths, _digests(tables), filled).drop(wire.TABLES), cells
 
 
 def _digests(tables: pl.Series) -> pl.Series:
@@ -124,25 +126,24 @@ def _digests(tables: pl.Series) -> pl.Series:
     return digests(texts).alias(TEXTS)
 
 
-def blank(records: pl.DataFrame, form_of: FormOf) -> pl.Series:
-    """Return which records of reports have the tables of their forms, without a filled cell.
+def _filled(widths: Ints, at: Ints, owner: Ints, column: Ints, reports: int) -> pl.Series:
+    """Return which columns of each report have a filled cell; see `FILLED`.
 
     Args:
-        records: With `TEXTS`.
-        form_of: As of `split`.
+        widths: Of each table.
+        at: Of each table, the place of its report.
+        owner: Of each filled cell, the place of its table.
+        column: Of each filled cell, its column.
+        reports: Their number.
     """
-    is_blank = pl.lit(value=False)
-    for template in records["idSablony"].unique().drop_nulls():
-        if (form := form_of(template)) is not None:
-            own = pl.col("idSablony") == template
-            is_blank |= own & (pl.col(TEXTS) == _digest_of_blank(form))
-    return records.with_columns(blank=is_blank.fill_null(value=False))["blank"]
-
-
-@lru_cache(maxsize=256)
-def _digest_of_blank(form: Form) -> int:
-    tables = [[""] * table.cells for table in form.tables]
-    return int(_digests(pl.Series([tables], dtype=_TABLES))[0])
+    columns = np.bincount(at, widths, reports)
+    fits = (columns > 0) & (columns < _BITS)
+    before = np.cumsum(widths) - widths
+    place = column + (before - before[np.searchsorted(at, at)])[owner]
+    own = fits[at[owner]]
+    bits = np.zeros(reports, dtype=np.int64)
+    np.bitwise_or.at(bits, at[owner[own]], np.left_shift(1, place[own]))
+    return pl.Series(FILLED, bits).set(pl.Series(~fits), None)
 
 
 def _widths(
@@ -243,7 +244,7 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
             f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
             "fetches all reports again"
         )
-    return records.with_columns(rebuilt).drop(LENGTHS, TEXTS)
+    return records.with_columns(rebuilt).drop(LENGTHS, TEXTS, FILLED)
 
 
 def described(cells: pl.LazyFrame, layout: pl.DataFrame, schema: pl.Schema) -> pl.LazyFrame:

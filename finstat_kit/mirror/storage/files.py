@@ -100,7 +100,10 @@ class Layout:
         """Return the rows of files."""
         if not paths:
             return pl.LazyFrame(schema=self.schema)
-        rows = pl.scan_parquet(list(paths), schema=self.schema, glob=False)
+        # A column that a later version added is null in files of before.
+        rows = pl.scan_parquet(
+            list(paths), schema=self.schema, glob=False, missing_columns="insert"
+        )
         return rows.pipe_with_schema(partial(_while_there, paths))
 
     def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame, note: str) -> File:

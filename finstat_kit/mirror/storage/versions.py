@@ -43,6 +43,9 @@ META: Final = pl.Schema(
 )
 LENGTHS: Final = "lengths"  # cells of each table of a report; null for one without a list of cells
 TEXTS: Final = "texts"  # digest of all of them
+# The columns of its tables that have a filled cell, the n-th of all as bit n; null where it does
+# not fit its template, or where an earlier version wrote the row.
+FILLED: Final = "filled"
 CHANGES: Final = pl.Schema(
     {
         "id": pl.Int64(),
@@ -68,7 +71,7 @@ def schema_of(name: str) -> pl.Schema:
     columns = dict(KINDS[name].schema)
     if name == "reports":  # whose cells are a table of their own
         del columns[wire.TABLES]
-        columns |= {LENGTHS: pl.List(pl.Int32()), TEXTS: pl.Int64()}
+        columns |= {LENGTHS: pl.List(pl.Int32()), TEXTS: pl.Int64(), FILLED: pl.Int64()}
     return pl.Schema({"id": columns["id"], **META, **columns})
 
 
@@ -99,7 +102,8 @@ def answers_of(records: pl.DataFrame) -> pl.DataFrame:
     if wire.STATE in records.columns:
         state = pl.col(wire.STATE)
         gone = state.str.to_uppercase().replace_strict(_GONE, default=state)
-    contents = records.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    own = pl.exclude(FILLED)  # which follows from the rest and from a template
+    contents = records.select(pl.struct(own).struct.json_encode()).to_series()
     # A field that a later version knows is null in rows of before, and changes no digest.
     contents = contents.str.replace_all(r',?"\w+":null', "")
     return records.with_columns(gone=gone, digest=digests(contents))
