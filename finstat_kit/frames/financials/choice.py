@@ -52,7 +52,7 @@ class Choice:
         read: Callable[[pl.DataFrame], Readings],
     ) -> None:
         self._filings = filings
-        self._ids = report_ids(filings)
+        self._ids = report_ids(filings).sort("report_id", "statement_id", descending=True)
         self._read = read
         self.reports = reports
         self.readings = of_none()
@@ -187,16 +187,19 @@ def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     is_plain = pl.col("year").is_not_null() & pl.col("reason").is_null()
     is_plain &= pl.col("kind").is_in(KINDS).fill_null(value=False)
     is_plain &= pl.struct("unit_id", "year").is_unique()
-    rows = filings.with_columns(plain=is_plain).with_columns(pl.col("plain").all().over("unit_id"))
-    plain = rows.filter("plain").select(
-        *filings.columns,
+    odd_units = filings.filter(~is_plain)["unit_id"]
+    if odd_units.is_empty():
+        plain, others = filings, filings.clear()
+    else:
+        is_odd = pl.col("unit_id").is_in(odd_units.implode())
+        plain, others = filings.filter(~is_odd), filings.filter(is_odd)
+    return plain.with_columns(
         age=pl.lit(0, pl.Int64),
         undated=undated(),
         periods_in_year=pl.lit(1, pl.Int16),
         supersedes=pl.lit(0, pl.Int16),
         superseded_by_reason=pl.lit(None, REASON),
-    )
-    return plain, rows.filter(~pl.col("plain")).drop("plain")
+    ), others
 
 
 def with_kinds(filings: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
@@ -209,14 +212,15 @@ def with_kinds(filings: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
     kind = pl.col("titulnaStrana").struct.field("typZavierky")
     by_reports = (
         listed.filter("own")
-        .select("statement_id", by_reports=kind)
+        .select("statement_id", "report_id", by_reports=kind)
         .drop_nulls()
+        .sort("report_id", descending=True)
         .unique("statement_id", keep="first", maintain_order=True)
     )
     return (
         filings.join(by_reports, on="statement_id", how="left", maintain_order="left")
         .with_columns(kind=pl.coalesce("kind", "by_reports"))
-        .drop("by_reports")
+        .select(filings.columns)
     )
 
 
@@ -334,14 +338,19 @@ def chosen(
 
 
 def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
-    """Return ``statement_id`` and ``report_id`` of each report of filings, by descending id.
+    """Return the reports of filings, in no guaranteed order.
 
     Args:
         filings: Their ``statement_id`` and ``report_ids``.
+
+    Returns:
+        ``statement_id`` and ``report_id``; and ``alone``, whether there is nothing to compare it
+        with: of most filings there is one report.
     """
-    each = filings.lazy().select("statement_id", report_id="report_ids")
-    each = each.explode("report_id").drop_nulls().unique(maintain_order=True)
-    return each.sort("report_id", descending=True, maintain_order=True).collect()
+    is_alone = pl.col("report_ids").list.len() == 1
+    each = filings.lazy().select("statement_id", report_id="report_ids", alone=is_alone)
+    each = each.explode("report_id").drop_nulls()
+    return each.unique(["statement_id", "report_id"]).collect()
 
 
 def _complete(listed: pl.LazyFrame) -> pl.LazyFrame:
@@ -360,17 +369,17 @@ def _complete(listed: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each report of filings with its statement, by descending id.
+    """Return a row for each report of filings with its statement, in no guaranteed order.
 
     Args:
         ids: Result of `report_ids`, of the filings.
         reports: Records of their reports, as many as were wanted.
 
     Returns:
-        ``statement_id``, ``report_id`` and the columns of *reports*; ``own``, whether the report
-        names no other statement as its own, and ``is_source``, whether figures are read from it: of
-        the own ones on a form of the items the highest id of each form, of forms that are not
-        filed together those that come first in the items.
+        The columns of *ids* and *reports*; ``own``, whether the report names no other statement as
+        its own, and ``is_source``, whether figures are read from it: of the own ones on a form of
+        the items the highest id of each form, of forms that are not filed together those that come
+        first in the items.
     """
     together = {template: n for n, forms in enumerate(items.WHOLE) for template in forms}
     forms = pl.col("idSablony").replace_strict(together, default=None, return_dtype=pl.Int8)
@@ -379,13 +388,12 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     )
     listed = (
         ids.lazy()
-        .join(reports.lazy(), left_on="report_id", right_on="id", maintain_order="left")
+        .join(reports.lazy(), left_on="report_id", right_on="id")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(is_source=pl.col("own") & pl.col("forms").is_not_null())
         .collect()
     )
-    # Of most filings there is one report, and nothing to compare.
-    place = listed["statement_id"].is_duplicated().arg_true()
+    place = (~listed["alone"]).arg_true()
     if place.is_empty():
         return listed
     first_forms = pl.col("forms").filter("own", has_tables()).min().over("statement_id")
@@ -419,20 +427,15 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     item_names = items.columns_of(readings.figures)
     flags = ["has_figure", "has_text", "has_other_caption"]
     columns = pl.col([*keys, *flags, *item_names])
-    sources = listed.filter("is_source").select("report_id", "statement_id")
+    sources = listed.filter("is_source").select("report_id", "statement_id", "alone")
     if readings.contents.height:
         sources = sources.join(
             ambiguous(readings, listed), on="statement_id", how="anti", maintain_order="left"
         )
     rows = readings.figures.lazy()
-    listed_sources = sources.collect()
-    is_single = listed_sources["statement_id"].is_unique()
-    single, several = listed_sources.filter(is_single), listed_sources.filter(~is_single)
-    of_single = rows.join(single.lazy(), on="report_id").select(columns)
-    if several.is_empty():
-        return of_single
+    of_single = rows.join(sources.filter("alone"), on="report_id").select(columns)
     of_several = (
-        rows.join(several.lazy(), on="report_id")
+        rows.join(sources.filter(~pl.col("alone")), on="report_id")
         .group_by(keys, maintain_order=True)
         .agg(pl.col(flags).any(), pl.col(item_names).drop_nulls().first())
     )

@@ -119,7 +119,8 @@ def by_rule(
         absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
     )
     is_there = _is_filed(filed_until)
-    filed = _marked(_described(held_units, statements.filter(is_there), consolidated=consolidated))
+    of_units = statements.lazy().filter(is_there)
+    filed = _marked(_described(held_units, of_units, consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
     missing = _missing(units, filed, years, absent_ids)
@@ -132,7 +133,7 @@ def by_rule(
 
 
 def _described(
-    units: pl.DataFrame, statements: pl.DataFrame, *, consolidated: bool
+    units: pl.DataFrame, statements: pl.LazyFrame, *, consolidated: bool
 ) -> pl.DataFrame:
     """Return the statements of units as rows of `FILINGS`, but for what `_marked` adds.
 
@@ -143,7 +144,7 @@ def _described(
     reversed_period = pl.when(last < first).then(pl.lit("period_mismatch", REASON))
     reason = pl.coalesce(_of_the_statement(), not_own, reversed_period)
     return (
-        held_by(units, "place", "ico")
+        held_by(units, "place", "ico").lazy()
         .join(statements, left_on="statement_id", right_on="id", how="inner")
         .filter(_flag("konsolidovana") == consolidated)
         .select(
@@ -165,7 +166,8 @@ def _described(
             report_ids=pl.when(reason.is_null()).then("idUctovnychVykazov"),
             reason=reason,
         )
-    )
+        .collect()
+    )  # fmt: skip
 
 
 def _is_filed(until: date | None) -> pl.Expr:
