@@ -180,7 +180,7 @@ class Figures:
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.from_previous else _PERIODS
-        carried = assemble.carried(units.lazy()).collect()
+        carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filings_of(self._state, units, query))
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))
         taken, held, listed = self._reports_of(taken, query)
@@ -189,7 +189,7 @@ class Figures:
                 carried.join(taken, on="unit_id")
                 .with_columns(assemble.READ_FROM)
                 .join(
-                    assemble.sources(listed.lazy()).collect(),
+                    assemble.sources(listed.lazy()).collect(engine=filing_rules.IN_MEMORY),
                     left_on="read_from",
                     right_on="statement_id",
                     how="left",

@@ -153,7 +153,7 @@ def assembled(
         reasons = reasons_of_filings(bare, readings)
         filing_facts = filing_facts.join(reasons, on="statement_id", how="full", coalesce=True)
     if "title_page" in used:
-        described = described.collect().lazy()  # it is used twice
+        described = described.collect(engine=filings.IN_MEMORY).lazy()  # it is used twice
         described = described.join(
             _title_pages(reports, described),
             left_on=["unit_id", "read_from"],
@@ -164,7 +164,7 @@ def assembled(
     rows = [_of_this_year(described, filing_facts, figures, item_names, used)]
     if from_previous:
         rows.append(_of_the_year_before(described, filing_facts, figures, item_names, used))
-    return _in_order(pl.concat(rows).collect(), units)
+    return _in_order(pl.concat(rows).collect(engine=filings.IN_MEMORY), units)
 
 
 def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
@@ -175,7 +175,7 @@ def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
         rows.lazy().select(_ORDER)
         .join(places.lazy(), on="unit_id", how="left", maintain_order="left")
         .select(by).with_row_index().sort(by, nulls_last=True, maintain_order=True)
-        .collect()["index"]
+        .collect(engine=filings.IN_MEMORY)["index"]
     )  # fmt: skip
     return rows if order.is_sorted() else rows[order]  # a copy takes as much memory again
 

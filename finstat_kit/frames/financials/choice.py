@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.financials.filings import KEY, KINDS, ORDINARY, by_age, undated
+from finstat_kit.frames.financials.filings import IN_MEMORY, KEY, KINDS, ORDINARY, by_age, undated
 from finstat_kit.frames.financials.readings import (
     OWN,
     REFUSED,
@@ -149,7 +149,7 @@ class Choice:
             superseded_by="statement_id",
             superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
         )
-        return choices.lazy().join(why, on="superseded_by", how="left").collect()
+        return choices.lazy().join(why, on="superseded_by", how="left").collect(engine=IN_MEMORY)
 
     def _untried(self) -> pl.DataFrame:
         """Return ``statement_id`` and ``report_id`` of the reports that were not added."""
@@ -164,7 +164,9 @@ class Choice:
             any_of_items(set(names).intersection(there)).cast(pl.Int32)
             for names in items.by_statement()
         ]
-        with_numbers = now.select("statement_id", with_numbers=pl.sum_horizontal(parts)).collect()
+        with_numbers = now.select("statement_id", with_numbers=pl.sum_horizontal(parts)).collect(
+            engine=IN_MEMORY
+        )
         if self._not_held.is_empty():
             return with_numbers
         presumed = (
@@ -251,7 +253,7 @@ def candidates_of(filings: pl.DataFrame) -> pl.DataFrame:
         candidates.join(newest.select(*key, "periods_in_year"), on=key, nulls_equal=True)
         .sort("unit_id", "year", "age")
         .select(*filings.columns, "age", "undated", "periods_in_year", "supersedes")
-        .collect()
+        .collect(engine=IN_MEMORY)
     )
 
 
@@ -334,7 +336,7 @@ def chosen(
         .unique(_EACH, keep="first", maintain_order=True)
         .select(columns)
     )
-    return pl.concat([best, reason_rows]).collect()
+    return pl.concat([best, reason_rows]).collect(engine=IN_MEMORY)
 
 
 def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
@@ -350,7 +352,7 @@ def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
     is_alone = pl.col("report_ids").list.len() == 1
     each = filings.lazy().select("statement_id", report_id="report_ids", alone=is_alone)
     each = each.explode("report_id").drop_nulls()
-    return each.unique(["statement_id", "report_id"]).collect()
+    return each.unique(["statement_id", "report_id"]).collect(engine=IN_MEMORY)
 
 
 def _complete(listed: pl.LazyFrame) -> pl.LazyFrame:
@@ -391,7 +393,7 @@ def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
         .join(reports.lazy(), left_on="report_id", right_on="id")
         .with_columns(own=own_statement, forms=forms)
         .with_columns(is_source=pl.col("own") & pl.col("forms").is_not_null())
-        .collect()
+        .collect(engine=IN_MEMORY)
     )
     place = (~listed["alone"]).arg_true()
     if place.is_empty():

@@ -49,6 +49,8 @@ KINDS: Final = (ORDINARY, "Mimoriadna")
 KEY: Final = (
     "unit_id", "period_to", "consolidated", "central_government", "summary", "fund", "kind",
 )  # fmt: skip
+# Where all frames are there: polars otherwise streams, which takes twice as long to begin.
+IN_MEMORY: Final = "in-memory"
 _MOST_MONTHS: Final = 120
 
 
@@ -166,7 +168,7 @@ def _described(
             report_ids=pl.when(reason.is_null()).then("idUctovnychVykazov"),
             reason=reason,
         )
-        .collect()
+        .collect(engine=IN_MEMORY)
     )  # fmt: skip
 
 
@@ -204,7 +206,11 @@ def _marked(filed: pl.DataFrame) -> pl.DataFrame:
         counts=pl.col("age") == 0, superseded_by=pl.when(pl.col("age") > 0).then("newest")
     )
     columns = ["place", *FILINGS.names()]
-    return pl.concat([alone.select(columns), others.select(columns)]).cast(FILINGS).collect()
+    return (
+        pl.concat([alone.select(columns), others.select(columns)])
+        .cast(FILINGS)
+        .collect(engine=IN_MEMORY)
+    )
 
 
 def by_age(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
