@@ -375,7 +375,7 @@ class Records:
     ) -> pl.DataFrame:
         """Return the records that are held of some ids, in no guaranteed order."""
         nearby = self._newest(ids).filter(where).select(columns)
-        rows = nearby.collect(engine="streaming")
+        rows = nearby.collect(engine=filing_rules.IN_MEMORY)
         named, listed = (is_among(rows["id"], some) for some in (ids.sort(), self._listed))
         held = rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))
         return held.rechunk()  # once here, instead of by each step that needs it
