@@ -142,26 +142,27 @@ class FigureReader:
             )
         )
         written = fitting.filter(pl.col("filled").ne_missing(0))
+        keys = written.drop("filled")
+        # Parts of the files without such a cell are not read.
+        is_text = pl.col("value").is_null()
+        with_text = _with_cells(keys if self._shows_any else keys.clear(), cells, is_text)
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
         templates = written["template"].unique().sort().to_list()
         for template in templates:
             # Without a filled cell in a column of the periods a report has no item.
             is_read = (pl.col("filled") & self._columns(template)).ne_missing(0)
             of_form = written.filter(is_read, template=template).drop("template", "filled")
-            form_checks, form_figures = self._of_form(of_form, cells, template)
+            form_checks, form_figures = self._of_form(of_form, cells, template, with_text)
             checks.append(form_checks)
             figures += form_figures
         all_figures = pl.concat(figures, how="diagonal")
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
             filled = all_figures.filter("has_figure", pl.col("period") == "current")
-            bare = written.drop("filled").join(filled, on="report_id", how="anti")
-            # Parts of the files without such a cell are not read.
-            with_text = _with_cells(bare, cells, pl.col("value").is_null())
-            reasons.append(_ranked(REFUSED, with_text, "not_a_number"))
+            bare = with_text.join(filled, on="report_id", how="anti")
+            reasons.append(_ranked(REFUSED, bare, "not_a_number"))
             odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
-            of_odd_forms = written.drop("filled").filter(pl.col("template").is_in(odd_forms))
-            odd = _with_cells(of_odd_forms, cells)
+            odd = _with_cells(keys.filter(pl.col("template").is_in(odd_forms)), cells)
             reasons.append(_ranked(_CAPTIONS, odd, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
@@ -176,19 +177,18 @@ class FigureReader:
         )
 
     def _of_form(
-        self, reports: pl.DataFrame, cells: CellsOf, template: int
+        self, reports: pl.DataFrame, cells: CellsOf, template: int, with_text: pl.DataFrame
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return what `_read_form` does, out of fewer cells where that is enough.
 
         One number shows that there is any. All items are read only of reports without it, and of
-        those with a cell that is no number.
+        those with a cell that is no number (*with_text*).
         """
         plan = self._plan(template, every=self._every)
         checks, figures = self._read_form(reports, cells, plan)
         if self._every or not self._shows_any:
             return checks, figures
         (now,) = figures
-        with_text = _with_cells(reports, cells, pl.col("value").is_null())
         clear = now.filter("has_figure").join(with_text, on="report_id", how="anti")
         rest = reports.join(clear, on="report_id", how="anti")
         more_checks, more = self._read_form(rest, cells, self._plan(template, every=True))
