@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
+from math import ceil
 from typing import Final
 
 import polars as pl
@@ -36,8 +37,8 @@ _OF_FILINGS: Final = ("id", "idUctovnejZavierky", "idSablony", "mena", wire.TABL
 _ANY: Final = pl.lit(value=True)
 _ENDS: Final = pl.col("obdobieDo")
 _ANY_YEAR: Final = range(1, 10_000)
-_FILINGS: Final = 200_000  # in memory at a time
-_VALUES: Final = 6_000_000  # of their columns, at a time
+_FILINGS: Final = 140_000  # in memory at a time
+_VALUES: Final = 5_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 # What is known of units, of filings and of reports before the next are read. The year before has
 # periods of its own.
@@ -313,11 +314,12 @@ def _needs_title(query: Query) -> bool:
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
-    """Yield units in pieces whose filings and figures fit into memory."""
+    """Yield units in equal pieces whose filings and figures fit into memory."""
     ends = query.ends()
     of_each = _YEARS if ends is None else min(ends[1].year - ends[0].year + 1, _YEARS)
-    many = min(_FILINGS, _VALUES // max(len(query.columns), 1))
-    return units.iter_slices(many // of_each)
+    many = min(_FILINGS, _VALUES // max(len(query.columns), 1)) // of_each
+    pieces = max(ceil(units.height / many), 1)
+    return units.iter_slices(ceil(units.height / pieces) or 1)
 
 
 def _columns(*, title: bool) -> list[str | pl.Expr]:
