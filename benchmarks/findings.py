@@ -30,8 +30,8 @@ _QUERY: Final = """
     FROM '{path}' GROUP BY ALL
 """
 
-# The same of the files of a mirror: the newest records, and the rows that sales are a sum of.
-_ON_MIRROR: Final = """
+# Of the files of a mirror: the newest records, and the rows that sales are a sum of.
+_FILINGS: Final = """
     WITH filed AS (
         SELECT id AS report_id, version, idUctovnejZavierky AS statement
         FROM read_parquet($reports) WHERE kind = 'record'
@@ -40,7 +40,7 @@ _ON_MIRROR: Final = """
         SELECT id AS statement, year(obdobieDo) AS year
         FROM read_parquet($statements) WHERE kind = 'record'
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
-    ), divisions AS (
+    ), owners AS (
         SELECT substr(skNace, 1, 2) AS division, unnest(idUctovnychZavierok) AS statement
         FROM read_parquet($units) WHERE kind = 'record'
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
@@ -49,12 +49,25 @@ _ON_MIRROR: Final = """
         WHERE "table" = 2 AND "column" = 0
             AND (template = 699 AND "row" IN (2, 3, 4) OR template = 687 AND "row" IN (1, 2))
         GROUP BY ALL
+    ), filings AS (
+        SELECT * FROM owners JOIN years USING (statement) JOIN filed USING (statement)
+            LEFT JOIN amounts USING (report_id, version)
     )
+"""
+_SUMMARY_ON_MIRROR: Final = f"""
+    {_FILINGS}
     SELECT division, year, count(*), count(sales), sum(sales), avg(sales),
         quantile_cont(sales, [0.1, 0.25, 0.5, 0.75, 0.9])
-    FROM divisions JOIN years USING (statement) JOIN filed USING (statement)
-        LEFT JOIN amounts USING (report_id, version)
-    GROUP BY ALL
+    FROM filings GROUP BY ALL
+"""
+# Of all sizes: which of them peers are of is computed from more of their numbers.
+_PEERS_ON_MIRROR: Final = f"""
+    {_FILINGS}, own AS (
+        SELECT substr(skNace, 1, 2) AS division FROM read_parquet($units)
+        WHERE id = $unit AND kind = 'record' ORDER BY version DESC LIMIT 1
+    )
+    SELECT count(sales), quantile_cont(sales, [0.25, 0.5, 0.75])
+    FROM filings JOIN own USING (division) WHERE year = $year
 """
 
 
@@ -105,20 +118,25 @@ def on_mirror(
     money = mirror.financials()
     ours: list[pl.DataFrame] = []
     summary, read = _apart(lambda: ours.append(fk.summary(money, "sales", by="section")))
-    peers, read_of_peers = _apart(lambda: fk.peers(money, unit, "sales", year=year))
+    peers, read_of_peers = _apart(lambda: ours.append(fk.peers(money, unit, "sales", year=year)))
     files = {name: mirror.files(name) for name in TABLES}
     rows: list[Any] = []
-    duck = seconds(lambda: rows.extend(duckdb.execute(_ON_MIRROR, files).fetchall()))
+    duck = seconds(lambda: rows.extend(duckdb.execute(_SUMMARY_ON_MIRROR, files).fetchall()))
+    of_peer = files | {"unit": unit, "year": year}
+    group: list[Any] = []
+    duck_peers = seconds(lambda: group.extend(duckdb.execute(_PEERS_ON_MIRROR, of_peer).fetchall()))
     # Each division here is of another section.
     amounts = sorted((row[1:4], round(row[4])) for row in rows)
     of_sections = ours[0].select("year", "units", "n", pl.col("sum").round()).rows()
     assert sorted((row[:3], row[3]) for row in of_sections) == amounts
+    assert ours[1]["n"][0] <= group[0][0]
     return [
-        ("collecting the columns of a summary by section and year", read, None, " s"),
+        ("collecting the columns of a summary by section and year", read, 3 * duck, " s"),
         ("the summary beyond collecting", summary - read, _MOST, " s"),
         ("the summary's numbers in DuckDB, from the files", duck, None, " s"),
-        ("collecting the columns of the peers of a unit", read_of_peers, None, " s"),
+        ("collecting the columns of the peers of a unit", read_of_peers, duck_peers + 0.3, " s"),
         ("the peers beyond collecting", peers - read_of_peers, _MOST, " s"),
+        ("sales of that section and year in DuckDB, from the files", duck_peers, None, " s"),
     ]
 
 
