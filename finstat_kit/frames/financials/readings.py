@@ -166,12 +166,12 @@ class FigureReader:
             reasons.append(_ranked(_CAPTIONS, odd, "caption_mismatch"))
         if not of_others.is_empty():
             reasons += _reasons_without_items(of_others, unfit)
-        of_one_form = reports.filter(
-            pl.struct("idUctovnejZavierky", "idSablony").is_duplicated()
-        ).select(report_id="id")
-        contents = _contents(
-            fitting.drop("filled").join(of_one_form, on="report_id", how="semi"), cells
-        )
+        same_form = reports.clear()
+        if reports["idUctovnejZavierky"].n_unique() < reports.height:
+            is_same = pl.struct("idUctovnejZavierky", "idSablony").is_duplicated()
+            same_form = reports.filter(is_same)
+        of_one_form = fitting.join(same_form, left_on="report_id", right_on="id", how="semi")
+        contents = _contents(of_one_form.drop("filled"), cells)
         return Readings(
             all_figures, pl.concat(checks, how="diagonal"), pl.concat(reasons), contents
         )
