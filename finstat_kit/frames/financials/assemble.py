@@ -188,7 +188,7 @@ def _of_this_year(
     used: Collection[str],
 ) -> pl.LazyFrame:
     now = filing_facts.join(figures.filter(period="current"), on="statement_id", how="left")
-    # The only join that keeps an order: each takes three times as long.
+    # All at once: a join that keeps the order of rows takes three times as long as others.
     rows = described.join(
         now, left_on="read_from", right_on="statement_id", how="left", maintain_order="left"
     )

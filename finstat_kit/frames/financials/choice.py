@@ -190,18 +190,15 @@ def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     is_plain &= pl.col("kind").is_in(KINDS).fill_null(value=False)
     is_plain &= pl.struct("unit_id", "year").is_unique()
     odd_units = filings.filter(~is_plain)["unit_id"]
-    if odd_units.is_empty():
-        plain, others = filings, filings.clear()
-    else:
-        is_odd = pl.col("unit_id").is_in(odd_units.implode())
-        plain, others = filings.filter(~is_odd), filings.filter(is_odd)
-    return plain.with_columns(
+    is_odd = pl.col("unit_id").is_in(odd_units.implode())
+    plain = filings.filter(~is_odd).with_columns(
         age=pl.lit(0, pl.Int64),
         undated=undated(),
         periods_in_year=pl.lit(1, pl.Int16),
         supersedes=pl.lit(0, pl.Int16),
         superseded_by_reason=pl.lit(None, REASON),
-    ), others
+    )
+    return plain, filings.filter(is_odd)
 
 
 def with_kinds(filings: pl.DataFrame, listed: pl.DataFrame) -> pl.DataFrame:
