@@ -351,6 +351,8 @@ def not_polars(name: str, value: object, expected: str = "a frame") -> UsageErro
     cure = f"{expected}: of polars, pandas or Arrow, a list of dicts or a dict of columns"
     if isinstance(getattr(value, "frame", None), pl.DataFrame):  # such as a statement over years
         cure = "the polars DataFrame in it, .frame"
+    elif isinstance(value, tuple) and any(isinstance(part, pl.DataFrame) for part in value):
+        cure = "one of the frames in it, as in: panel, flows = fk.panel(figures)"
     elif expected != "a frame":
         cure = expected
     whose = "" if module == "builtins" else f"{module} "

@@ -222,3 +222,6 @@ def test_what_no_frame_can_be_made_of_is_refused() -> None:
             REGISTER.count_by(frame)  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="give a frame: of polars, pandas or Arrow, a list of"):
         REGISTER.count_by("SK010")  # type: ignore[arg-type]
+    both = (pl.DataFrame({"year": [2018]}), pl.DataFrame())
+    with pytest.raises(fk.UsageError, match=r"^panel is a tuple; give one of the frames in it, as"):
+        fk.growth(both, ["sales"])  # type: ignore[arg-type]
