@@ -433,6 +433,20 @@ MUTATIONS = [
         "test_a_cell_that_is_no_number",
     ),
     Mutation(
+        "a report without a filled cell in a column of the periods has no item",
+        "readings.py:FigureReader._columns",
+        "each.period in self._periods",
+        'each.period == "previous"',
+        "test_every_column_of_every_year",
+    ),
+    Mutation(
+        "which columns are filled follows from the template by which cells were placed",
+        "fetch.py:Templates._place_anew",
+        "records[FILLED], ",
+        "",
+        "test_cells_get_their_places_once_the_template_is_known",
+    ),
+    Mutation(
         "what shows no day of filing ends no walk",
         "filings.py:known_of",
         "_of_the_statement().is_null() & is_plausible(filed) & is_after",
