@@ -63,6 +63,20 @@ _UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _FOUND: Final = "look the unit up by its name or number: fk.units.find({!r})"
+# By collection: columns that name its records where they are not its own, and those that its own
+# records never have.
+_NAMED_IN: Final = {
+    "units": ("idUJ", "unit_id"),
+    "statements": ("idUctovnychZavierok", "idUctovnejZavierky", "statement_id"),
+    "reports": ("idUctovnychVykazov", "report_ids", "report_id"),
+    "annual_reports": ("idVyrocnychSprav", "idVyrocnejSpravy"),
+}
+_FOREIGN: Final = {
+    "units": {"idUJ", "idUctovnejZavierky"},
+    "statements": {"idUctovnychZavierok", "idUctovnejZavierky"},
+    "reports": {"idUctovnychVykazov", "idUctovnychZavierok"},
+    "annual_reports": {"idVyrocnychSprav", "idVyrocnejSpravy"},
+}
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # A scheme has two letters or more, the drive of Windows one; a `Path` keeps one slash of two.
@@ -86,11 +100,12 @@ _CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", 
 
 def day(name: str, value: object, cure: Either = _A_DAY) -> date:
     """Return a date given as text, date or datetime; an aware datetime is converted to UTC."""
-    if isinstance(value, datetime):  # before date, which it also is
+    # NaT of pandas is a datetime, and like that of numpy does not equal itself.
+    if isinstance(value, datetime) and value == value:  # before date, which it also is
         return (value.astimezone(UTC) if value.tzinfo else value).date()
-    if isinstance(value, date):
+    if isinstance(value, date) and value == value:
         return value
-    if type(value).__name__ == "datetime64" and value == value:  # numpy's, except NaT
+    if type(value).__name__ == "datetime64" and value == value:
         return date.fromisoformat(str(value)[:10])
     if isinstance(value, str) and _DAY.fullmatch(value):
         try:
@@ -351,8 +366,6 @@ def not_polars(name: str, value: object, expected: str = "a frame") -> UsageErro
     cure = f"{expected}: of polars, pandas or Arrow, a list of dicts or a dict of columns"
     if isinstance(getattr(value, "frame", None), pl.DataFrame):  # such as a statement over years
         cure = "the polars DataFrame in it, .frame"
-    elif isinstance(value, tuple) and any(isinstance(part, pl.DataFrame) for part in value):
-        cure = "one of the frames in it, as in: panel, flows = fk.panel(figures)"
     elif expected != "a frame":
         cure = expected
     whose = "" if module == "builtins" else f"{module} "
@@ -371,6 +384,13 @@ def polars_of(name: str, value: object) -> object:
     """
     if value is None or isinstance(value, pl.DataFrame | pl.LazyFrame | pl.Series | str | int):
         return value
+    if isinstance(value, tuple) and any(isinstance(part, pl.DataFrame) for part in value):
+        raise invalid(
+            name,
+            ...,
+            "is a tuple",
+            give="one of the frames in it, as in: panel, flows = fk.panel(figures)",
+        )
     modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
     try:
         if "pandas" in modules and hasattr(value, "isna"):
@@ -434,17 +454,19 @@ def collected(name: str, value: object) -> pl.DataFrame:
     return value.lazy().collect()
 
 
-def ids(value: object, name: str = "ids") -> pl.Series:
-    """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``."""
+def ids(value: object, name: str = "ids", of: str = "units") -> pl.Series:
+    """Return the ids given as an int, an iterable, a Series or a frame with a column ``id``.
+
+    Args:
+        value: What was given.
+        name: Of the argument.
+        of: The collection whose ids they are.
+    """
     value = polars_of(name, value)
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
     if isinstance(value, pl.DataFrame):
-        if "id" not in value.columns:
-            raise invalid(
-                name, ..., ": the frame has no column 'id'", cure=f"it has {value.columns}"
-            )
-        value = value["id"]
+        value = _ids_of_frame(value, name, of)
     if isinstance(value, pl.Series):
         return _ids_of_series(value, name)
     if hasattr(value, "__index__") and not isinstance(value, bool):  # numpy's integers, too
@@ -466,6 +488,23 @@ def ids(value: object, name: str = "ids") -> pl.Series:
     if not _are_plain(items):
         items = [whole(f"{name}[{place}]", item, 0, MAX_ID) for place, item in enumerate(items)]
     return pl.Series("id", items, dtype=pl.Int64)
+
+
+def _ids_of_frame(frame: pl.DataFrame, name: str, of: str) -> pl.Series:
+    foreign = next((column for column in frame.columns if column in _FOREIGN[of]), None)
+    if "id" in frame.columns and foreign is None:
+        return frame["id"]
+    collection = of.replace("_", " ")
+    fault = f": with a column {foreign!r} its ids are not of {collection}"
+    if "id" not in frame.columns:
+        fault = ": the frame has no column 'id'"
+    for column in _NAMED_IN[of]:
+        if column in frame.columns:
+            each = ".explode()" if frame.schema[column] == pl.List else ""
+            raise invalid(name, ..., fault, give=f"its frame[{column!r}]{each}.drop_nulls()")
+    if foreign is not None:
+        raise invalid(name, ..., fault, give=f"ids of {collection}")
+    raise invalid(name, ..., fault, cure=f"it has {frame.columns}")
 
 
 def _ids_of_series(column: pl.Series, name: str) -> pl.Series:

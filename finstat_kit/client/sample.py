@@ -316,7 +316,7 @@ class Sample(Register):
         Raises:
             UsageError: An id is not of a statement, or *case* is unknown or not one of its year.
         """
-        which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
+        which, day = arguments.ids(ids, of="statements").to_numpy(), _checked_day(on)
         _check_case(case)
         with self._changing:
             self._store, new = filed_stores.corrected(self._filed_store, which, on=day, case=case)

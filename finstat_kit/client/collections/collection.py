@@ -236,7 +236,7 @@ class Collection(Checked):
         arguments.one_of("errors", errors, ("raise", "keep"))
         return get_records(
             self._name,
-            arguments.ids(ids),
+            arguments.ids(ids, of=self._name),
             self._session,
             keep=errors == "keep",
             max_requests=max_requests,

@@ -45,6 +45,8 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "summary": ("value", "without"),
     "flows": ("enter", "leave"),
     "peers": ("own", "percentile"),
+    "compare": ("count_a", "count_b"),
+    "estimate": ("count_low", "N"),
     "count_by": ("code", "kind"),
     "check_reports": ("checked", "failing"),
     "download": ("path", "problem"),
@@ -54,9 +56,9 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "codelists": ("endpoint", "field"),
     "snapshot": ("gone", "seen"),
 }
-_MEASURED_IN: Final = {"amount": "EUR", "share": "share, 0 to 1", "number": "ratio"}
+_MEASURED_IN: Final = {"amount": "EUR", "share": "share, 1 is 100 %", "number": "ratio"}
 _UNITS: Final = {
-    "months": "months", "score": "share, 0 to 1", "seconds": "seconds", "bytes": "bytes",
+    "months": "months", "score": "share, 1 is 100 %", "seconds": "seconds", "bytes": "bytes",
     "velkostPrilohy": "bytes", "age": "years",
 }  # fmt: skip
 _MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_restated", "_reason", "_label")

@@ -133,7 +133,7 @@ def test_an_item_has_its_forms_and_rows_and_a_ratio_its_formula() -> None:
         "EUR", "months", None,
     ]  # fmt: skip
     assert [_of(ratios, name, "unit") for name in ("roa", "current_ratio", "ebitda")] == [
-        "share, 0 to 1", "ratio", "EUR",
+        "share, 1 is 100 %", "ratio", "EUR",
     ]  # fmt: skip
 
 
