@@ -788,7 +788,7 @@ class Register(Inner, Checked):
         Returns:
             ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
             (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
-            the whole list), ``n`` (records drawn), ``N`` (ids listed) and *by*, in the order of
+            the whole list), ``n`` (records drawn), ``listed`` (ids in the whole list) and *by*, in the order of
             `count_by`. Every code of the codelist has a row for every *by*, and so has each other
             kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``, ``no
             record`` (404) and ``unreadable`` (a record that breaks the register's format). A group
@@ -810,7 +810,7 @@ class Register(Inner, Checked):
             ...     some = fk.estimate("kraj", n=500, lang="en")
             >>> some.select("label", "count", "count_low", "count_high").row(0)
             ('Region of Bratislava', 6480, 5673, 7328)
-            >>> some.select("n", "N").row(0)
+            >>> some.select("n", "listed").row(0)
             (500, 20000)
         """
         return methods.estimate.estimate(

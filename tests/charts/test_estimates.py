@@ -76,7 +76,7 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
 
     rest = table.filter(kind="labelled").slice(20)
     hits = round(rest["share"].sum() * 900)
-    low, high = estimation.bounds(hits, 900, table["N"][0])
+    low, high = estimation.bounds(hits, 900, table["listed"][0])
     assert f"({low:,}\u00a0–\u00a0{high:,})" in written(ax)
     assert low > rest["count_low"].sum()
     assert high < rest["count_high"].sum()
@@ -170,7 +170,7 @@ def test_what_is_not_on_the_map_has_its_interval() -> None:
     told = " ".join(ax.get_xlabel().split()).replace(" – ", "–")
     assert "deleted or non-public: {} ({}–{})".format(*gone) in told.replace("\u00a0–\u00a0", "–")
     unknown = table.filter(kind="unknown codes")
-    low, high = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["N"][0])
+    low, high = estimation.bounds(round(unknown["share"].sum() * 900), 900, table["listed"][0])
     assert f"unknown codes: {unknown['count'][0]} ({low}–{high})" in told.replace(
         "\u00a0–\u00a0", "–"
     )
@@ -212,7 +212,7 @@ def test_what_is_no_estimate() -> None:
     table = estimate("kraj", "en")
     for wrong in (
         pl.concat([table, SAMPLE.estimate(n=50, lang="en")]),
-        table.with_columns(n=table["N"] + 1),
+        table.with_columns(n=table["listed"] + 1),
         table.with_columns(share=2.0),
         table.with_columns(share=pl.lit(None, pl.Float64)),
         table.with_columns(n=pl.lit(None, pl.Int64)),

@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, strategies as st
@@ -33,6 +34,7 @@ DAY = date(2024, 5, 17)
 
 
 REG = fk.sample(0)
+A_UNIT = pl.DataFrame({"id": [1], "idUctovnychZavierok": [[2]]})
 
 
 LIKE = population.draw(0)
@@ -177,7 +179,13 @@ def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
         (lambda r: r.units.get(pl.Series([1, -1])), "-1"),
         (lambda r: r.units.get(pl.Series([1, None])), "1 nulls"),
         (lambda r: r.units.get(pl.Series(["1"])), "String"),
-        (lambda r: r.units.get(pl.DataFrame({"x": [1]})), "no column 'id'"),
+        (lambda r: r.units.get(pl.DataFrame({"x": [1]})), "no column 'id'; it has"),
+        (lambda r: r.units.get(pl.DataFrame({"unit_id": [1]})), r"give its frame\['unit_id'\]"),
+        (lambda r: r.statements.get(A_UNIT), r"not of statements; give .*'\]\.explode\(\)"),
+        (lambda r: r.reports.get(A_UNIT), "not of reports; give ids of reports"),
+        (lambda r: r.financials(pl.DataFrame({"id": [1], "idUJ": [2]})), "not of units; give its"),
+        (lambda r: r.units.get((A_UNIT, A_UNIT)), "ids is a tuple; give one of the frames in it"),
+        (lambda r: r.units.ids(changed_since=pd.NaT), "changed_since=NaT is not a valid date"),
         (lambda r: r.units.get(None), "ids=None"),
         (lambda r: r.units.get(1, errors="ignore"), "errors='ignore'"),
     ],

@@ -138,7 +138,7 @@ def estimate_of(frame: labels.Frame, by: Grouping, lang: Lang) -> Estimate | Non
         UsageError: The frame has columns of an estimate but is not one of `fk.estimate`.
     """
     table = checked(frame, by, COUNTS, "fk.estimate")
-    sizes = frame.lazy().select("n", "N").unique().collect()
+    sizes = frame.lazy().select("n", "listed").unique().collect()
     n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
     if n == number and sizes.height <= 1:
         return None
@@ -147,7 +147,7 @@ def estimate_of(frame: labels.Frame, by: Grouping, lang: Lang) -> Estimate | Non
         hits.is_between(0, n).all() and hits.null_count() == 0
     ):
         raise UsageError(
-            "the columns 'share', 'n' and 'N' do not fit an estimate",
+            "the columns 'share', 'n' and 'listed' do not fit an estimate",
             cure="give one as fk.estimate returns it",
         )
     return Estimate(hits.round().cast(pl.Int64), n, number, lang)

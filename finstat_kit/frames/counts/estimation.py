@@ -31,7 +31,7 @@ ESTIMATES: Final = pl.Schema(
         "share_low": pl.Float64(),
         "share_high": pl.Float64(),
         "n": pl.Int64(),
-        "N": pl.Int64(),
+        "listed": pl.Int64(),
         "by": pl.String(),
     }
 )
@@ -121,7 +121,7 @@ def with_intervals(table: pl.DataFrame, n: int, number: int) -> pl.DataFrame:
         pl.Series("count_low", [low for low, _ in ends], pl.Int64),
         pl.Series("count_high", [high for _, high in ends], pl.Int64),
         n=pl.lit(n, pl.Int64),
-        N=pl.lit(number, pl.Int64),
+        listed=pl.lit(number, pl.Int64),
     ).with_columns(
         # Divided as in `count_by`, so that shares of a complete sample agree to the last bit.
         pl.when(pl.lit(of > 0)).then(pl.col(part) / of).alias(name)

@@ -46,7 +46,7 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "flows": ("enter", "leave"),
     "peers": ("own", "percentile"),
     "compare": ("count_a", "count_b"),
-    "estimate": ("count_low", "N"),
+    "estimate": ("count_low", "listed"),
     "count_by": ("code", "kind"),
     "check_reports": ("checked", "failing"),
     "download": ("path", "problem"),

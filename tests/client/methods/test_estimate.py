@@ -92,7 +92,7 @@ def test_a_sample_of_all_is_the_count(by: Any, options: dict[str, Any]) -> None:
 
     assert table.schema == ESTIMATES
     assert table.filter(pl.col("count") > 0).select(known.columns).equals(known)
-    assert table.select("n", "N").unique().rows() == [(ALL.len(), ALL.len())]
+    assert table.select("n", "listed").unique().rows() == [(ALL.len(), ALL.len())]
     codelist = SAMPLE.codelist(BY_FIELD[by].name)
     assert set(codelist["code"]) == set(table.filter(kind="labelled")["code"])
 
@@ -133,7 +133,7 @@ def test_a_part_of_the_units() -> None:
 
     table = SAMPLE.estimate(changed_since=since, n=50)
 
-    assert table["N"][0] == SAMPLE.units.count(changed_since=since) > 50 == table["n"][0]
+    assert table["listed"][0] == SAMPLE.units.count(changed_since=since) > 50 == table["n"][0]
 
 
 def test_every_kind_of_id_is_a_row() -> None:
@@ -155,7 +155,7 @@ def test_every_kind_of_id_is_a_row() -> None:
     assert by_kind["no record"] == 1
     assert by_kind["unreadable"] == 2
     assert by_kind["gone"] == sample.units.get(ids)["stav"].count() >= 2
-    assert table["count"].sum() == ids.len() == table["N"][0]
+    assert table["count"].sum() == ids.len() == table["listed"][0]
     kept = reg.count_by(reg.units.get(ids, errors="keep"), "kraj")
     without = table.filter(kind="labelled").filter(pl.col("count") > 0)
     assert without.select("code", "count").equals(
@@ -426,7 +426,7 @@ def test_from_a_mirror(tmp_path: Path) -> None:
     part.sync()
     with pytest.raises(fk.UsageError, match="this mirror holds what changed since 2026-01-01"):
         part.estimate()
-    assert part.estimate(changed_since="2026-01-01")["N"][0] > 0
+    assert part.estimate(changed_since="2026-01-01")["listed"][0] > 0
 
 
 def test_nothing_to_draw_from() -> None:

@@ -202,7 +202,7 @@ def test_every_unit_drawn_is_counted(
     assert (table["count_low"] <= table["count"]).all()
     assert (table["count"] <= table["count_high"]).all()
     assert (table["count_high"] <= number).all()
-    assert table.select("n", "N").unique().rows() == [(n, number)]
+    assert table.select("n", "listed").unique().rows() == [(n, number)]
     assert table["kind"].to_list() == sorted(table["kind"], key=counts.KINDS.index)
 
 

@@ -110,6 +110,10 @@ def test_every_column_of_every_result_is_explained(tmp_path: Path) -> None:
         assert (name, unknown) == (name, [])
         assert (name, outer["field"].to_list()) == (name, frame.columns)
         assert table.columns == fk.fields("units").columns
+        # A sheet of xlsx and SQL do not tell names apart by case.
+        assert len({column.casefold() for column in frame.columns}) == frame.width
+        if name in ("compare", "count_by", "estimate"):
+            assert table["meaning_en"].to_list() == fk.fields(name)["meaning_en"].to_list()
 
 
 def test_a_result_by_its_name_has_the_columns_that_it_has() -> None:
