@@ -38,7 +38,12 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")  # what Python makes of bytes 
 _OF_THE_REGISTER: Final = ("register", "base_url", "day", "as_of")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": lambda word: word.replace("_", "-"),  # legal_forms of the library
+    }
+)
 @click.version_option(package_name="finstat-kit")
 def cli() -> None:
     """Query Slovakia's Register of Financial Statements.

@@ -195,7 +195,7 @@ def of_a_unit(probe: Probe, unit: Unit) -> Iterator[Line]:
             yield judged(check, on_the_day and not on_the_next, ", ".join(seen), meaning)
     if unit.ico is None or unit.pravnaForma is None:
         return
-    check, meaning = "filters", "units.find and the arguments ico= and legal_form= find others"
+    check, meaning = "filters", "units.find and the arguments ico= and legal_form_code= find others"
     try:
         of_ico, _ = page(probe, 0, since={**_EVERYTHING, "ico": unit.ico})
         form = {**_EVERYTHING, wire.FILTERS["legal_form_code"]: unit.pravnaForma}

@@ -132,7 +132,7 @@ def test_a_codelist_is_printed_in_each_format() -> None:
     )
     table = run("codelist", "regions", "--sample", "--format", "table").stdout
     assert "│ SK010 ┆ Bratislavský kraj" in table
-    for name in ("legal-forms", "size-classes", "ownership-types"):
+    for name in ("legal-forms", "legal_forms", "size-classes", "ownership-types"):
         assert run("codelist", name, "--sample").exit_code == 0
 
 

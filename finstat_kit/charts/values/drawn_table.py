@@ -494,8 +494,9 @@ def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable
     if item is not None and given.kind != "summary":
         columns = labels.schema_of(frame)
         if by not in columns or (item not in columns and item not in ratios.NUMBERS):
-            names = near(item, ["count", *columns, *ratios.NUMBERS])
-            cure = f"{names}give a frame with the columns 'code' and {item!r}"
+            if meant := near(item, ["count", *columns, *ratios.NUMBERS]):
+                raise invalid("value", item, "is not a column", cure=meant.strip())
+            cure = f"give a frame with the columns 'code' and {item!r}"
             raise invalid("value", item, ": units can only be counted here", cure=cure)
         if statistic == "median":
             name = summaries.named(statistic, lang)
@@ -505,8 +506,10 @@ def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable
         frame = summarized(frame, item, by)
     summary = summaries.of_frame(frame, by, item)
     if list(summary.fields) != [by]:
-        fault = f": the summary was made by {list(summary.fields)}"
-        raise invalid("by", by, fault, give=f"a summary of one value and year by {by!r}")
+        fault, other = f": the summary was made by {list(summary.fields)}", summary.fields[:1]
+        is_of_places = len(summary.fields) == 1 and other[0] in tiles.LEVELS
+        give = f"by={other[0]!r}" if is_of_places else f"a summary of one value and year by {by!r}"
+        raise invalid("by", by, fault, give=give)
     called = summary.called(lang, statistic)
     table = _of_summary(summary, statistic, called, lang, given.source, given.named)
     if statistic in summaries.COUNTS:
@@ -669,7 +672,8 @@ def _rows_of_codes(given: _Given, value: str) -> pl.DataFrame:
             "value",
             value,
             fault,
-            cure=f"{near(value, numbers)}give a column of numbers, of {numbers}",
+            cure=f"{near(value, numbers)}give a column of numbers, "
+            + (f"of {numbers}" if numbers else "there is none"),
         )
     if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}", cure="codes are text")

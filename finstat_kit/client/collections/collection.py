@@ -616,7 +616,7 @@ def one_unit(
     argument: str,
     value: object = ...,
     number: int | None = None,
-    cure: str = "give the IČO or the id of one",
+    cure: str = "give the id of one",
 ) -> pl.DataFrame:
     """Return the record of one unit.
 

@@ -58,7 +58,7 @@ def panel(
         raise invalid(
             "figures" if years is None else "years",
             ...,
-            f": no unit has figures in {span[0]} to {span[-1]}" if span else ": no row has any",
+            f": no unit has figures in {span[0]} to {span[-1]}" if span else ": no row has figures",
             give="figures of units that filed, and years of theirs",
         )
     # Who comes and goes is shown by all years of the figures, also by those that are not wanted.

@@ -93,7 +93,10 @@ def test_none_of_several_ids_has_a_record() -> None:
     with pytest.raises(fk.NotFound) as caught:
         fk.sample(10).units.get(999_999_999)
 
-    assert str(caught.value) == '1 of 1 ids have no record: 999999999; give errors="keep"'
+    assert str(caught.value) == (
+        "1 of 1 ids have no record: 999999999; leave them out, or "
+        'get(ids, errors="keep") makes each a row of nulls'
+    )
     assert caught.value.partial is not None
     assert caught.value.partial.is_empty()
 

@@ -276,7 +276,7 @@ def test_it_takes_no_more_requests_than_the_figures() -> None:
         ((None,), "unit.* is not allowed"),
         (
             (SAMPLE.units.get([365, 1362]),),
-            r"unit: these are 2 units; give the IČO or the id of one:\n  365, .*\n  1362, ",
+            r"unit: these are 2 units; give the id of one:\n  365, .*\n  1362, ",
         ),
         ((SAMPLE.units.get([365]).clear(),), "unit: there is no such unit; give"),
     ],

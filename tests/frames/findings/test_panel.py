@@ -284,7 +284,7 @@ def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
         (lambda m: fk.panel(of_year(m, 20155555)), "figures: a row has the year 20155555; give ye"),
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
-        (lambda m: fk.panel(m.clear()), "figures: no row has any; give figures of units that"),
+        (lambda m: fk.panel(m.clear()), "figures: no row has figures; give figures of units that"),
         (lambda m: fk.growth(m, "salse"), "'salse' is not a column; did you mean 'sales'"),
         (lambda m: fk.growth(m, "sales", basis=NO_BASIS), "basis='before' is not known"),
         (lambda m: fk.growth(m, "sales", basis="previous_column"), "from_previous=True"),
