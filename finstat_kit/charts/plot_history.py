@@ -316,9 +316,11 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
         for line in panel.lines:
             if line.points.height:
                 marks |= _draw_line(inner, line)
-        _, sign, n = panel.name.rpartition(_N)
-        end = len(sign + n) if sign else 0
-        name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE, end=end)
+        name, sign, n = panel.name.rpartition(_N)
+        if sign and drawing.breadth(panel.name, TEXT_SIZE) > width * breadth:
+            name = f"{drawing.fitted(name, width * breadth, TEXT_SIZE)}\n{(sign + n).strip()}"
+        else:
+            name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE)
         inner.set_title(drawing.literal(name), x=0, ha="left", fontsize=TEXT_SIZE, pad=3)
         axes.append(inner)
     years = [int(year) for line in chart.lines for year in line.points["year"]]
@@ -330,6 +332,9 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
         _finish(inner, chart.item, lang)
         inner.set_xlim(first - 0.5, last + 0.5)
         inner.set_xticks(sorted({first, last}))
+        # The labels of panels side by side would touch.
+        inner.get_xticklabels()[0].set_horizontalalignment("left" if first < last else "center")
+        inner.get_xticklabels()[-1].set_horizontalalignment("right" if first < last else "center")
         inner.set_ylim(low - room * (low < 0), high + room)
         inner.yaxis.set_major_locator(drawing.ticks(4))
         is_lowest = place + columns >= len(axes)

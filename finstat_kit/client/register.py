@@ -788,11 +788,11 @@ class Register(Inner, Checked):
         Returns:
             ``code``, ``label``, ``kind`` (String), ``count``, ``count_low``, ``count_high``
             (Int64: units in the whole list), ``share``, ``share_low``, ``share_high`` (Float64, of
-            the whole list), ``n`` (records drawn), ``listed`` (ids in the whole list) and *by*, in the order of
-            `count_by`. Every code of the codelist has a row for every *by*, and so has each other
-            kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``, ``no
-            record`` (404) and ``unreadable`` (a record that breaks the register's format). A group
-            without a hit has the count 0, and ``count_high`` is its upper bound.
+            the whole list), ``n`` (records drawn), ``listed`` (their list) and *by*, in the order
+            of `count_by`. Every code of the codelist has a row for every *by*, and so has each
+            other kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``,
+            ``no record`` (404) and ``unreadable`` (a record that breaks the register's format). A
+            group without a hit has the count 0, and ``count_high`` is its upper bound.
 
             In at least 95 % of samples the true count of a code lies between ``count_low`` and
             ``count_high``, for each row separately.

@@ -44,6 +44,21 @@ def values(ax: Axes) -> list[float]:
     return sorted(float(y) for line in lines for y in line if not np.isnan(y))
 
 
+def test_panels_have_names_and_years_of_their_own(money: pl.DataFrame) -> None:
+    """A name that is too long to stand before its n stands above it, and no years touch."""
+    codes = pl.Series(SAMPLE.districts()["code"][:14])
+    of_districts = money.with_columns(okres=codes.gather(money["unit_id"] % codes.len()))
+
+    summary = fk.summary(of_districts, "sales", by="okres")
+    ax = fk.plot_history(summary, statistic="units", ax=axes(8, 6))
+
+    names = [panel.get_title() for panel in panels(ax)]
+    assert "Dunajská Streda\n(n = 6–8)" in names
+    assert "Bratislava III (n = 5–6)" in names
+    years = [year.get_horizontalalignment() for year in panels(ax)[-1].get_xticklabels()]
+    assert years == ["left", "right"]
+
+
 @pytest.mark.parametrize("statistic", [None, *slow("n")])
 def test_a_line_is_a_group_over_the_years(money: pl.DataFrame, statistic: str | None) -> None:
     """The numbers are those of the summary, none of fewer than five units; names have n."""
