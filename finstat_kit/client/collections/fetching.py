@@ -292,9 +292,7 @@ def records_or_ids(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
 def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
     """Return the error for ids without a record, some of a number."""
     shown = ", ".join(map(str, missing[:5])) + (" …" if len(missing) > 5 else "")
-    others = (
-        "the others are in .partial of this error, or" if partial.height else "leave them out, or"
-    )
+    others = "the others are in .partial of this error" if partial.height else "leave them out"
     return NotFound(
         f"{len(missing)} of {number} ids have no record: {shown}",
         cure=Either(f'{others}, or get(ids, errors="keep") makes each a row of nulls'),
