@@ -428,16 +428,16 @@ MUTATIONS = [
     Mutation(
         "reports without the items that are used are read whole for their reason",
         "readings.py:FigureReader._of_form",
-        "[clear, *(of_rest",
+        "[settled, *(of_rest",
         "[now, *(of_rest.clear()",
         "test_a_cell_that_is_no_number",
     ),
     Mutation(
         "a report without a filled cell in a column of the periods has no item",
-        "readings.py:FigureReader._columns",
-        "each.period in self._periods",
-        'each.period == "previous"',
-        "test_every_column_of_every_year",
+        "readings.py:FigureReader._of_form",
+        ".ne_missing(0)",
+        ".is_null()",
+        "test_a_cell_that_is_no_number",
     ),
     Mutation(
         "which columns are filled follows from the template by which cells were placed",

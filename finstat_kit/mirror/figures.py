@@ -317,7 +317,7 @@ def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
     """Yield units in equal pieces whose filings and figures fit into memory."""
     ends = query.ends()
     of_each = _YEARS if ends is None else min(ends[1].year - ends[0].year + 1, _YEARS)
-    many = min(_FILINGS, _VALUES // max(len(query.columns), 1)) // of_each
+    many = max(min(_FILINGS, _VALUES // max(len(query.columns), 1)) // of_each, 1)
     pieces = max(ceil(units.height / many), 1)
     return units.iter_slices(ceil(units.height / pieces) or 1)
 

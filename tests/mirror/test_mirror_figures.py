@@ -281,6 +281,68 @@ def test_a_unit_outside_a_part_is_not_held(tmp_path: Path) -> None:
         assert mirror.filings([unit])["reason"].to_list() == [reason]
 
 
+def test_reports_with_numbers_of_the_year_before_alone(tmp_path: Path) -> None:
+    """They are blank, also where no other is on their form, and as the corrections of a filing."""
+    sample = fk.sample(30, seed=1)
+    filings = sample.filings(sample.units.ids()).filter("counts", kind="Riadna", year=2018)
+    filings = filings.filter(pl.col("report_ids").list.len() == 1, months=12)
+    (unit, statement), *_ = filings.select("unit_id", "statement_id").rows()
+    sample.file([unit], year=2024, case="previous_only")
+    for _ in range(2):
+        sample.correct([statement], case="previous_only")
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, only=[unit], register=sample)
+    mirror.sync()
+
+    for year in (2018, 2024):
+        expected = sample.financials([unit], year)
+        assert_frame_equal(mirror.financials([unit], year), expected)
+        columns = ["reason", "sales"]
+        lazy = mirror.financials(year=year).select(columns)
+        assert_frame_equal(lazy.collect(), expected.select(columns))
+    assert expected["reason"].to_list() == ["all_blank"]
+
+
+@pytest.mark.parametrize(
+    ("previous", "captioned"), [("7", True), *slow(("7", False), ("", False), ("", True))]
+)
+def test_one_of_two_reports_without_a_number_of_the_year(
+    tmp_path: Path, previous: str, captioned: bool
+) -> None:
+    """Its sums fail, and its captions differ, as those of a register do."""
+    sample = fk.sample(40, seed=1)
+    report, statement = 2_704_819, 1_802_435  # a balance sheet on 690, beside 727
+    units = sample.statements.get([statement])["idUJ"].to_list()
+    register = Watched(sample)
+
+    def altered(path: str, query: str) -> Reply | None:
+        reply = sample._answer("GET", path, query)
+        if (path, query) == ("/api/sablona", "id=690") and not captioned:
+            other = re.sub(rb'("text":\{"sk":")', rb"\1Iny ", reply.body)
+            return reply._replace(body=other)
+        if (path, query) != (RECORDS["reports"], f"id={report}"):
+            return None
+        record = json.loads(reply.body)
+        assert record["idSablony"] == 690
+        for table, width in zip(record["obsah"]["tabulky"], (4, 2), strict=True):
+            of_before = [place % width == width - 1 for place in range(len(table["data"]))]
+            table["data"] = [previous if is_before else "" for is_before in of_before]
+        return reply._replace(body=json.dumps(record).encode())
+
+    register.instead = altered
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, only=units, register=register)
+    mirror.sync()
+    for from_previous in (False, True):
+        expected = register.financials(units, from_previous=from_previous)
+        assert_frame_equal(mirror.financials(units, from_previous=from_previous), expected)
+    row = expected.filter(statement_id=statement, source_column="current").row(0, named=True)
+    assert row["reason"] == (None if captioned else "caption_mismatch")
+    assert (row["sums_failing"] > 0) == bool(previous)
+    columns = ["unit_id", "year", "reason", "total_assets"]
+    assert_frame_equal(
+        mirror.financials().select(columns).collect(), register.financials(units).select(columns)
+    )
+
+
 @pytest.mark.slow
 def test_a_cell_that_is_no_number(tmp_path: Path) -> None:
     """An item with one is null, and has the reason, as a report of nothing else has.

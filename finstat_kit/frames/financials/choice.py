@@ -77,11 +77,19 @@ class Choice:
             not_held: Ids of wanted ones that are not held: their filings are taken untried.
         """
         self._added += 1
-        self.reports = pl.concat([self.reports, reports])
-        more = self._read(reports)
+        # Whether reports contradict each other is seen only where they are read together.
+        again = self._beside(reports)
+        more = self._read(pl.concat([reports, again]))
+        read_again = again.select(report_id="id")
         self.readings = Readings(
-            *(pl.concat(parts, how="diagonal") for parts in zip(self.readings, more, strict=True))
+            *(
+                pl.concat(
+                    [former.join(read_again, on="report_id", how="anti"), new], how="diagonal"
+                )
+                for former, new in zip(self.readings, more, strict=True)
+            )
         )
+        self.reports = pl.concat([self.reports, reports])
         if not_held is not None:
             self._not_held = pl.concat([self._not_held, not_held])
         self.listed = listed_reports(self._ids, self.reports)
@@ -150,6 +158,14 @@ class Choice:
             superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
         )
         return choices.lazy().join(why, on="superseded_by", how="left").collect(engine=IN_MEMORY)
+
+    def _beside(self, reports: pl.DataFrame) -> pl.DataFrame:
+        """Return the reports added before that a filing lists beside one of some others."""
+        if self.reports.is_empty():
+            return self.reports
+        new = self._ids.filter(pl.col("report_id").is_in(reports["id"].implode()))
+        beside = self._ids.filter(pl.col("statement_id").is_in(new["statement_id"].implode()))
+        return self.reports.filter(pl.col("id").is_in(beside["report_id"].implode()))
 
     def _untried(self) -> pl.DataFrame:
         """Return ``statement_id`` and ``report_id`` of the reports that were not added."""

@@ -141,17 +141,14 @@ class FigureReader:
                 filled="filled" if "filled" in reports.columns else pl.lit(None, pl.Int64),
             )
         )
-        written = fitting.filter(pl.col("filled").ne_missing(0))
-        keys = written.drop("filled")
+        keys = fitting.drop("filled")
         # Parts of the files without such a cell are not read.
         is_text = pl.col("value").is_null()
         with_text = _with_cells(keys if self._shows_any else keys.clear(), cells, is_text)
         figures, checks = [pl.DataFrame(schema=_FIGURES)], [pl.DataFrame(schema=_CHECKS)]
-        templates = written["template"].unique().sort().to_list()
+        templates = fitting["template"].unique().sort().to_list()
         for template in templates:
-            # Without a filled cell in a column of the periods a report has no item.
-            is_read = (pl.col("filled") & self._columns(template)).ne_missing(0)
-            of_form = written.filter(is_read, template=template).drop("template", "filled")
+            of_form = fitting.filter(template=template).drop("template")
             form_checks, form_figures = self._of_form(of_form, cells, template, with_text)
             checks.append(form_checks)
             figures += form_figures
@@ -181,19 +178,22 @@ class FigureReader:
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return what `_read_form` does, out of fewer cells where that is enough.
 
-        One number shows that there is any. All items are read only of reports without it, and of
-        those with a cell that is no number (*with_text*).
+        One number shows that there is any. All items are read only of reports without it, unless
+        no column of the period has a filled cell, and of those with a cell that is no number
+        (*with_text*).
         """
-        plan = self._plan(template, every=self._every)
-        checks, figures = self._read_form(reports, cells, plan)
+        plan, keys = self._plan(template, every=self._every), reports.drop("filled")
+        checks, figures = self._read_form(keys, cells, plan)
         if self._every or not self._shows_any:
             return checks, figures
         (now,) = figures
         clear = now.filter("has_figure").join(with_text, on="report_id", how="anti")
-        rest = reports.join(clear, on="report_id", how="anti")
+        may_have_any = (pl.col("filled") & self._columns(template)).ne_missing(0)
+        rest = reports.filter(may_have_any).join(clear, on="report_id", how="anti").drop("filled")
         more_checks, more = self._read_form(rest, cells, self._plan(template, every=True))
-        checks = checks.join(clear, on="report_id", how="semi")
-        figures = [clear, *(of_rest.select(clear.columns) for of_rest in more)]
+        settled = now.join(rest, on="report_id", how="anti")
+        checks = checks.join(rest, on="report_id", how="anti")
+        figures = [settled, *(of_rest.select(settled.columns) for of_rest in more)]
         return pl.concat([checks, more_checks], how="diagonal"), figures
 
     def _read_form(

@@ -640,6 +640,31 @@ def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> 
     assert expected["statement_id"] == former
 
 
+def test_reports_that_contradict_each_other_are_compared_whenever_they_are_fetched() -> None:
+    """Also where the correction of their filing lists one of them, and so was tried before."""
+    sample, filed = fk.sample(1_000, seed=5), money_of_some(2016).filter(template=687)
+    unit, statement, report = filed.sort("report_id")["unit_id", "statement_id", "report_id"].row(
+        -1
+    )
+    blank = filed["report_id"].min()
+    (correction,) = sample.correct([statement])["id"]
+    lists = {statement: [report, blank], correction: [blank]}
+
+    def change(record: dict[str, Any]) -> None:
+        if record["id"] in lists and "typ" in record:
+            record["idUctovnychVykazov"] = lists[record["id"]]
+        if record["id"] in (report, blank) and "obsah" in record:
+            del record["idUctovnejZavierky"]
+        if record["id"] == blank and "obsah" in record:
+            for table in record["obsah"]["tabulky"]:
+                table["data"] = [""] * len(table["data"])
+
+    register = altered(sample, change, ("uctovna-zavierka", "uctovny-vykaz"))
+
+    row = row_of(register, unit, 2016)
+    assert (row["statement_id"], row["reason"]) == (correction, "all_blank")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("written", ["same", *slow("otherwise")])
 def test_equal_reports_on_one_form_are_one(written: str) -> None:
