@@ -589,8 +589,12 @@ def _fault_of_call(
         if option not in arguments:
             passed = f"{option}={value_in_python(value)}"
             return f" has no argument {passed}: {_other_keyword(option, arguments)}"
-    keywords = [p.name for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
-    surplus = args[len(signature.parameters) - len(keywords) :]
+    by_name = [p for p in signature.parameters.values() if p.kind == p.KEYWORD_ONLY]
+    surplus = args[len(signature.parameters) - len(by_name) :]
+    keywords = [
+        p.name for p in by_name
+        if p.annotation not in _SWITCHES or (surplus and isinstance(surplus[0], bool))
+    ]  # fmt: skip
     if surplus and "changed_since" in keywords and isinstance(surplus[0], str | date | timedelta):
         return f" takes its arguments by name: give changed_since={surplus[0]!r}"
     if surplus and keywords:

@@ -74,6 +74,8 @@ def test_arguments_in_excess_and_absent_ones_are_named() -> None:
         fk.sample(5).match_places()  # type: ignore[call-arg]
     with pytest.raises(fk.UsageError, match=r"^as_filed\(\) takes its arguments by name.*'lang'"):
         fk.sample(5).as_filed(pl.DataFrame(), 3)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(fk.UsageError, match=r"^ratios\(\): too many .* \['frame', 'keep'\]"):
+        fk.ratios(pl.DataFrame(), "roe")  # type: ignore[call-overload]
 
 
 def test_what_is_no_boolean_is_refused() -> None:
