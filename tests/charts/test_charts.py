@@ -523,6 +523,24 @@ plot_last_changes: Any = fk.plot_last_changes
         ),
         (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
         (
+            lambda: plot_counts(fk.count_by(all_units(), "kraj", last_change="year")),
+            "counts by period are not drawn; give the records",
+        ),
+        (
+            lambda: plot_map(pl.DataFrame({"kraj": ["SK010"], "sales": [1.0]}), value="sale"),
+            "value='sale' is not a column; did you mean 'sales'",
+        ),
+        (
+            lambda: plot_map(
+                fk.summary(SAMPLE.financials(all_units().head(9), 2018), "sales", by="okres")
+            ),
+            "the summary was made by \\['okres'\\]; give by='okres'",
+        ),
+        (
+            lambda: plot_map({"code": ["SK010"], "rate": ["5,1"]}, value="rate"),
+            "'rate' is String; give a column of numbers, there is none",
+        ),
+        (
             lambda: plot_last_changes(all_units(), "section"),
             "by='section' is not known; give one of",
         ),

@@ -310,6 +310,12 @@ def of_bars(
     notes: list[str] = []
     if kind in ("counts", "estimate"):
         rows = checked(frame, by, COUNTS, "fk.count_by")
+    elif {"code", "count", "period"} <= set(labels.schema_of(frame)):
+        fault, give = (
+            ": counts by period are not drawn",
+            "the records, here or fk.plot_last_changes",
+        )
+        raise invalid("units", ..., fault, give=give)
     else:
         rows = given.counted()
         if ungrouped := figures.without_group(frame, by):
