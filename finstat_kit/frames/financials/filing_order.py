@@ -2,9 +2,10 @@
 
 A unit's record names all its statements, and ids grow with the day on which these are entered.
 From the highest id down they are fetched until one was filed so long before the earliest year that
-everything below it was entered before that year began. Where a higher id was filed before a lower
-one, ids show nothing, and all statements of the unit are fetched. Disorder among ids that are never
-fetched cannot be seen.
+everything below it was entered before that year began; of one that was filed years before, which
+may have been entered late, until the next. Where a higher id was filed before a lower one, ids show
+nothing, and all statements of the unit are fetched. Disorder among ids that are never fetched
+cannot be seen.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import polars as pl
 
 # A filing on paper is entered, and gets its id, weeks after the day of filing.
 _ENTERED_WITHIN: Final = timedelta(days=90)
+# What was filed longer before may itself have been entered late: the next statement shows that.
+_CONFIRMED_BEFORE: Final = timedelta(days=730)
 _POSSIBLE: Final = pl.Schema(
     {"unit_id": pl.Int64(), "wanted": pl.Int32(), "statement_id": pl.Int64()}
 )
@@ -119,7 +122,7 @@ def _way_down(days: Sequence[date | None], number: int, year: int) -> tuple[int,
             continue
         if day > earliest:
             return number, True
-        if day < enough:
+        if day < enough and (day > enough - _CONFIRMED_BEFORE or earliest < enough):
             return place + 1, False
         earliest = day
     return number, False

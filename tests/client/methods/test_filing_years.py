@@ -167,6 +167,17 @@ def test_a_filing_is_entered_within_ninety_days(first: str, filed: str, found: b
     assert register.statement_requests() == 3 + (not found)
 
 
+def test_an_old_filing_that_was_entered_late_hides_none() -> None:
+    """What was filed years before the year ends a walk only if the one below is older."""
+    entered_late = Filed("2005-01", "2005-12", "2006-06-20")
+    register = Histories([[*calendar_years(2018, 2025), entered_late], calendar_years(2009, 2012)])
+
+    found = register.filings(register.records, 2024)
+
+    assert found["reason"].to_list() == [None, "no_filing_for_year"]
+    assert register.statement_requests() == 9 + 2
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "fields",
