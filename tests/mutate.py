@@ -412,6 +412,27 @@ MUTATIONS = [
         "test_where_ids_contradict_days_of_filing_all_is_fetched",
     ),
     Mutation(
+        "an old filing that was entered late hides none",
+        "filing_order.py:_way_down",
+        " and (day > enough - _CONFIRMED_BEFORE or earliest < enough)",
+        "",
+        "test_an_old_filing_that_was_entered_late_hides_none",
+    ),
+    Mutation(
+        "reports that a filing lists together are compared",
+        "choice.py:Choice._beside",
+        'beside["report_id"]',
+        'new["report_id"]',
+        "test_reports_that_contradict_each_other_are_compared_whenever_they_are_fetched",
+    ),
+    Mutation(
+        "ids of another collection are refused",
+        "arguments.py:_ids_of_frame",
+        "and foreign is None",
+        "",
+        "test_wrong_arguments_are_named_before_any_request",
+    ),
+    Mutation(
         "cells are those of the newest version of their report",
         "readings.py:_amounts",
         "for name in batch.columns:",
