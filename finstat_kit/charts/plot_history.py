@@ -33,6 +33,7 @@ _MOST_PANELS: Final = 24
 _COLUMNS: Final = 4  # of panels, and of narrow axes 2
 _PANEL_HEIGHT: Final = 1.5  # inches
 _ABOVE: Final = 0.25  # of the height of a panel, for its name
+_TWO_LINES: Final = 0.33  # inches of a name above its n
 _BETWEEN: Final = 0.06  # of its breadth
 _TICKS: Final = 22  # points of the years below
 _N: Final = " (n = "  # after the name of a group
@@ -303,10 +304,12 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
     """Draw panels side by side, of the same scales; return marks, and the inches beside them."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    width, _ = drawing.inches(ax)
+    width, whole_height = drawing.inches(ax)
     columns = min(_COLUMNS if width >= drawing.NARROW else 2, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     breadth, height = 1 / columns, 1 / rows
+    of_name = width * breadth  # inches
+    has_two_lines = whole_height * height * _ABOVE > _TWO_LINES
     marks, axes = set[str](), list[Axes]()
     for place, panel in enumerate(chart.panels):
         row, column = divmod(place, columns)
@@ -317,10 +320,11 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
             if line.points.height:
                 marks |= _draw_line(inner, line)
         name, sign, n = panel.name.rpartition(_N)
-        if sign and drawing.breadth(panel.name, TEXT_SIZE) > width * breadth:
-            name = f"{drawing.fitted(name, width * breadth, TEXT_SIZE)}\n{(sign + n).strip()}"
+        if sign and has_two_lines and drawing.breadth(panel.name, TEXT_SIZE) > of_name:
+            name = f"{drawing.fitted(name, of_name, TEXT_SIZE)}\n{(sign + n).strip()}"
         else:
-            name = drawing.fitted(panel.name, width * breadth, TEXT_SIZE)
+            end = len(sign + n) if sign else 0
+            name = drawing.fitted(panel.name, of_name, TEXT_SIZE, end=end)
         inner.set_title(drawing.literal(name), x=0, ha="left", fontsize=TEXT_SIZE, pad=3)
         axes.append(inner)
     years = [int(year) for line in chart.lines for year in line.points["year"]]

@@ -45,16 +45,18 @@ def values(ax: Axes) -> list[float]:
 
 
 def test_panels_have_names_and_years_of_their_own(money: pl.DataFrame) -> None:
-    """A name that is too long to stand before its n stands above it, and no years touch."""
+    """A name too long to stand before its n stands above it if there is room; no years touch."""
     codes = pl.Series(SAMPLE.districts()["code"][:14])
     of_districts = money.with_columns(okres=codes.gather(money["unit_id"] % codes.len()))
 
     summary = fk.summary(of_districts, "sales", by="okres")
-    ax = fk.plot_history(summary, statistic="units", ax=axes(8, 6))
+    ax = fk.plot_history(summary, statistic="units", ax=axes(8, 9))
+    low = fk.plot_history(summary, statistic="units", ax=axes(8, 4))
 
     names = [panel.get_title() for panel in panels(ax)]
     assert "Dunajská Streda\n(n = 6–8)" in names
     assert "Bratislava III (n = 5–6)" in names
+    assert not any("\n" in panel.get_title() for panel in panels(low))
     years = [year.get_horizontalalignment() for year in panels(ax)[-1].get_xticklabels()]
     assert years == ["left", "right"]
 

@@ -46,7 +46,6 @@ BLUE: Final = "#0072b2"  # a number of units, or an increase
 ORANGE: Final = "#d55e00"  # a decrease
 PALE: Final = "#5598c1"  # the sum of the rest
 GREY: Final = "#8a8a8a"  # rows without a label
-LIGHT_GREY: Final = "#c8c8c8"
 NO_VALUE_COLOUR: Final = "#c4c4c4"
 # A colour for each code of a short codelist, most of them from Okabe and Ito's set, which
 # colour-blind readers can distinguish.

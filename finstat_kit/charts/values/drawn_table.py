@@ -98,13 +98,13 @@ def colours(codes: Iterable[str | None], field: Grouping) -> list[str]:
     >>> colours(["00-01", "20+", None], "age")
     ['#93c1e0', '#0b4380', '#8a8a8a']
     >>> colours(["unknown", None], "age")
-    ['#8a8a8a', '#c8c8c8']
+    ['#8a8a8a', '#c4c4c4']
     """
     if field not in groups.ORDERED:
         return [colour for _, colour in zip(codes, drawing.CODE_COLOURS, strict=False)]
     on_scale = [code not in _NOT_ON_SCALE for code in codes]
     shades = iter(drawing.graded(drawing.BLUES[1:], sum(on_scale)))
-    greys = cycle((drawing.GREY, drawing.LIGHT_GREY))
+    greys = cycle((drawing.GREY, drawing.NO_VALUE_COLOUR))
     return [next(shades if is_on else greys) for is_on in on_scale]
 
 

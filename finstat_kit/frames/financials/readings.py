@@ -155,8 +155,8 @@ class FigureReader:
         all_figures = pl.concat(figures, how="diagonal")
         reasons = [_ranked(REFUSED, unfit.join(of_others, on="report_id", how="anti"))]
         if "reason" in self._used:
-            filled = all_figures.filter("has_figure", pl.col("period") == "current")
-            bare = with_text.join(filled, on="report_id", how="anti")
+            with_figure = all_figures.filter("has_figure", period="current")
+            bare = with_text.join(with_figure, on="report_id", how="anti")
             reasons.append(_ranked(REFUSED, bare, "not_a_number"))
             odd_forms = [t for t in templates if self._plan(t, every=self._every).mismatched]
             odd = _with_cells(keys.filter(pl.col("template").is_in(odd_forms)), cells)
