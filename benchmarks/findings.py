@@ -41,7 +41,8 @@ _FILINGS: Final = """
         FROM read_parquet($statements) WHERE kind = 'record'
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
     ), owners AS (
-        SELECT substr(skNace, 1, 2) AS division, unnest(idUctovnychZavierok) AS statement
+        SELECT id AS unit_id, substr(skNace, 1, 2) AS division,
+            unnest(idUctovnychZavierok) AS statement
         FROM read_parquet($units) WHERE kind = 'record'
         QUALIFY row_number() OVER (PARTITION BY id ORDER BY version DESC) = 1
     ), amounts AS (
@@ -69,6 +70,8 @@ _PEERS_ON_MIRROR: Final = f"""
     SELECT count(sales), quantile_cont(sales, [0.25, 0.5, 0.75])
     FROM filings JOIN own USING (division) WHERE year = $year
 """
+_YEAR_ON_MIRROR: Final = f"{_FILINGS} SELECT unit_id, sales FROM filings WHERE year = $year"
+_UNIT_ON_MIRROR: Final = f"{_YEAR_ON_MIRROR} AND unit_id = $unit"
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -125,6 +128,9 @@ def on_mirror(
     of_peer = files | {"unit": unit, "year": year}
     group: list[Any] = []
     duck_peers = seconds(lambda: group.extend(duckdb.execute(_PEERS_ON_MIRROR, of_peer).fetchall()))
+    of_year = files | {"year": year}
+    duck_year = seconds(lambda: duckdb.execute(_YEAR_ON_MIRROR, of_year).fetchall())
+    duck_unit = seconds(lambda: duckdb.execute(_UNIT_ON_MIRROR, of_peer).fetchall())
     # Each division here is of another section.
     amounts = sorted((row[1:4], round(row[4])) for row in rows)
     of_sections = ours[0].select("year", "units", "n", pl.col("sum").round()).rows()
@@ -137,6 +143,8 @@ def on_mirror(
         ("collecting the columns of the peers of a unit", read_of_peers, duck_peers + 0.3, " s"),
         ("the peers beyond collecting", peers - read_of_peers, _MOST, " s"),
         ("sales of that section and year in DuckDB, from the files", duck_peers, None, " s"),
+        ("sales of all units, one year, in DuckDB, from the files", duck_year, None, " s"),
+        ("sales of one unit, one year, in DuckDB, from the files", duck_unit, None, " s"),
     ]
 
 

@@ -78,14 +78,10 @@ class Choice:
         """
         self._added += 1
         # Whether reports contradict each other is seen only where they are read together.
-        again = self._beside(reports)
-        more = self._read(pl.concat([reports, again]))
-        read_again = again.select(report_id="id")
+        more = self._read(pl.concat([reports, self._beside(reports)]))
         self.readings = Readings(
             *(
-                pl.concat(
-                    [former.join(read_again, on="report_id", how="anti"), new], how="diagonal"
-                )
+                pl.concat([former, new.join(former, on="report_id", how="anti")], how="diagonal")
                 for former, new in zip(self.readings, more, strict=True)
             )
         )

@@ -641,19 +641,21 @@ def test_two_reports_on_one_form_that_contradict_each_other_give_no_number() -> 
 
 
 def test_reports_that_contradict_each_other_are_compared_whenever_they_are_fetched() -> None:
-    """Also where the correction of their filing lists one of them, and so was tried before."""
-    sample, filed = fk.sample(1_000, seed=5), money_of_some(2016).filter(template=687)
-    unit, statement, report = filed.sort("report_id")["unit_id", "statement_id", "report_id"].row(
-        -1
-    )
-    blank = filed["report_id"].min()
-    (correction,) = sample.correct([statement])["id"]
-    lists = {statement: [report, blank], correction: [blank]}
+    """Also where the correction of their filing lists one of them, and so was tried before.
+
+    And where the filing before theirs lists it beside another one, and so is tried later.
+    """
+    sample, filed = fk.sample(1_000, seed=5), money_of_some(2016).sort("report_id")
+    micro, small = filed.filter(template=687), filed.filter(template=699)
+    unit, statement, report = micro["unit_id", "statement_id", "report_id"].row(-1)
+    blank, other = micro["report_id"][0], small["report_id"][0]
+    contested, newest = (sample.correct([statement])["id"][0] for _ in range(2))
+    lists = {statement: [other, blank], contested: [report, blank], newest: [blank]}
 
     def change(record: dict[str, Any]) -> None:
         if record["id"] in lists and "typ" in record:
             record["idUctovnychVykazov"] = lists[record["id"]]
-        if record["id"] in (report, blank) and "obsah" in record:
+        if record["id"] in (report, blank, other) and "obsah" in record:
             del record["idUctovnejZavierky"]
         if record["id"] == blank and "obsah" in record:
             for table in record["obsah"]["tabulky"]:
@@ -662,7 +664,10 @@ def test_reports_that_contradict_each_other_are_compared_whenever_they_are_fetch
     register = altered(sample, change, ("uctovna-zavierka", "uctovny-vykaz"))
 
     row = row_of(register, unit, 2016)
-    assert (row["statement_id"], row["reason"]) == (correction, "all_blank")
+    assert (row["statement_id"], row["report_id"]) == (statement, other)
+    lists[statement] = [blank]
+    row = row_of(altered(sample, change, ("uctovna-zavierka", "uctovny-vykaz")), unit, 2016)
+    assert (row["statement_id"], row["reason"]) == (newest, "all_blank")
 
 
 @pytest.mark.slow
