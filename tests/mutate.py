@@ -207,7 +207,7 @@ MUTATIONS = [
     ),
     Mutation(
         "HTML under status 200 is an outage",
-        "exchange.py:value_of",
+        "untrusted.py:is_markup",
         '[:1] == b"<"',
         '[:1] == b"?"',
         "test_what_is_no_reply_is_reported_in_our_words",

@@ -340,10 +340,12 @@ class Templates:
 def _with_body(template: int) -> Request[tuple[str, Form]]:
     """Return the request of a template that gives its body beside it."""
     request = requests.template(template)
-    return Request(
-        request.path, lambda body: (body.decode(), request.read(body)), request.parameters,
-        request.cap,
-    )  # fmt: skip
+
+    def read(body: bytes) -> tuple[str, Form]:
+        form = request.read(body)  # first: other bytes than JSON need not be UTF-8
+        return body.decode(), form
+
+    return Request(request.path, read, request.parameters, request.cap)
 
 
 def commit_answers(

@@ -57,9 +57,8 @@ from finstat_kit.mirror.storage.versions import (
 )
 from finstat_kit.mirror.storage.writer import Writer
 from finstat_kit.progress import bar
-from finstat_kit.protocol import wire
+from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS
-from finstat_kit.protocol.requests import Request
 
 logger = logging.getLogger("finstat_kit")
 
@@ -67,7 +66,7 @@ _UNITS_PER_COMMIT: Final = 10_000
 _IDS_PER_COMMIT: Final = 200_000
 _MOST_MISSING: Final = 0.01  # of a list
 # A codelist of ten entries; only the header of its reply is read.
-_SMALL: Final = Request(f"/api/{wire.CODELISTS['ownership_types'].endpoint}", lambda body: None)
+_SMALL: Final = requests.codelist(wire.CODELISTS["ownership_types"])
 
 
 @dataclass

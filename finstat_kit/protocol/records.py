@@ -339,7 +339,7 @@ class Kind(Generic[R]):
         """
         try:
             record = self._decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return self._read_strictly(body, id_)
         return record if record.id == id_ else self._read_strictly(body, id_)
 

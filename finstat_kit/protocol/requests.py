@@ -36,7 +36,8 @@ class Request(Generic[T]):
     Attributes:
         path: Below the base URL.
         parameters: As the register spells them.
-        read: Makes the value of a good reply's body; raises ProtocolError or NotJson.
+        read: Makes the value of a good reply's body; raises ProtocolError or NotJson. It alone
+            decides what a body may be: some files are pages of HTML.
         cap: Maximum number of bytes of a body, unpacked.
     """
 
@@ -227,9 +228,9 @@ def template(id_: int) -> Request[Form]:
     )
 
 
-def attachment(id_: int, cap: int) -> Request[bytes]:
-    """Return the request of a file, whose bytes are not decoded [Details]."""
-    return Request(f"/{wire.ATTACHMENT}/{id_}", bytes, cap=cap)
+def attachment(id_: int, read: Callable[[bytes], bytes], cap: int) -> Request[bytes]:
+    """Return the request of a file, whose bytes *read* checks [Details]."""
+    return Request(f"/{wire.ATTACHMENT}/{id_}", read, cap=cap)
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

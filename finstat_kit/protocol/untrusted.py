@@ -28,11 +28,18 @@ def read_json(body: bytes, where: str = "") -> object:
     Args:
         body: The bytes.
         where: Prefix of messages: ``id 5: ``.
+
+    Raises:
+        ProtocolError: It is nested too deeply; the standard allows a limit [RFC 8259, section 9].
+        NotJson: The bytes are not JSON.
     """
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
-        return _read_slowly(body, where)
+        try:
+            return _read_slowly(body, where)
+        except RecursionError:
+            raise _broken(f"{where}$: it is nested too deeply") from None
 
 
 def _read_slowly(body: bytes, where: str) -> object:
@@ -69,9 +76,13 @@ def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, o
 def broken(path: str, expected: str, got: object, present: bool = True) -> ProtocolError:
     """Return the error for a value that breaks the register's format."""
     seen = f"got {value_in_words(got)}" if present else "it is missing"
+    return _broken(f"{path}: expected {expected}, {seen}")
+
+
+def _broken(fault: str) -> ProtocolError:
     return ProtocolError(
-        f"{path}: expected {expected}, {seen}; the reply is broken or the register's format has "
-        "changed: try again, and look for a newer finstat_kit if it stays"
+        f"{fault}; the reply is broken or the register's format has changed: try again, and look "
+        "for a newer finstat_kit if it stays"
     )
 
 
@@ -82,6 +93,11 @@ def value_in_words(value: object) -> str:
         return f"{kind} of {len(value)}" if value else f"{kind} that is empty"
     text = repr(value[:80] if isinstance(value, str) else value)
     return text if len(text) <= 80 else text[:79] + "…"
+
+
+def is_markup(body: bytes) -> bool:
+    """Return whether a body is HTML or XML, as pages of outages and firewalls are."""
+    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
 
 
 def first_words(body: bytes) -> str:

@@ -23,7 +23,7 @@ from finstat_kit.errors import (
     TransportError,
 )
 from finstat_kit.protocol.requests import Request
-from finstat_kit.protocol.untrusted import NotJson, first_words, shown
+from finstat_kit.protocol.untrusted import NotJson, first_words, is_markup, shown
 from finstat_kit.protocol.wire import INVENTED, NOT_HELD, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
@@ -412,13 +412,17 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
     if status in _RETRIED:
         raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
     # The first byte decides, not the status: an unknown id is 404 with an empty body.
-    if status in (200, 403, 404) and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<":
+    if status in (403, 404) and is_markup(body):
         raise _page_of_html(status, body)
     if status != 200:
         raise _refusal(status, headers.get("Location"), body)
     try:
         return request.read(body)
-    except NotJson as error:
+    except (NotJson, ProtocolError) as error:
+        if is_markup(body):
+            raise _page_of_html(status, body) from error
+        if isinstance(error, ProtocolError):
+            raise
         broken = RegisterUnavailable(
             f"expected JSON, got {error}{first_words(body)}; try later", status=status
         )

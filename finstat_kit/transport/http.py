@@ -147,6 +147,8 @@ class Adapted:
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
         left = limits.left()
+        if left <= 0:  # the pauses before this attempt took longer; httpx refuses such a timeout
+            raise TimedOut("no complete reply within the deadline")
         waits = dict.fromkeys(("connect", "read", "write", "pool"), left)
         request = httpx.Request("GET", url, headers=_headers_sent(), extensions={"timeout": waits})
         with _our_errors():
@@ -173,7 +175,8 @@ def _our_errors() -> Iterator[None]:
         tls = tls_failure(error)
         if isinstance(error, httpcore.ConnectError) and tls is not None:
             raise FinalTransportError(
-                f"no secure connection: {tls}; check the clock and certificates of this machine"
+                f"no secure connection: {tls}; check the clock of this machine. Behind a company's "
+                "proxy, set SSL_CERT_FILE to the file (PEM) of the certificate that it signs with"
             ) from error
         kind = Unreachable if _is_unreachable(error) else TransportError
         raise kind(f"no complete reply: {str(error) or type(error).__name__}") from error

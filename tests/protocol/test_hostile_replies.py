@@ -125,6 +125,14 @@ def test_any_json_in_any_place_is_a_value_or_our_error(
     assert len(str(error)) < 1_000
 
 
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("deep", ["[" * 200_000 + "]" * 200_000, '{"x":' * 200_000])
+def test_a_body_nested_too_deeply_is_a_broken_reply(reader: str, deep: str) -> None:
+    """The standard allows a limit of depth: beyond it, the error is ours, wherever it is."""
+    with pytest.raises(ProtocolError, match="nested too deeply; the reply is broken"):
+        READERS[reader](b'{"id":7,"x":%b}' % deep.encode())
+
+
 @pytest.mark.parametrize("connections", [1, 4])
 @pytest.mark.parametrize(
     ("case", "value"),

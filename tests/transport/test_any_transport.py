@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,6 +15,7 @@ import finstat_kit as fk
 from finstat_kit.errors import ProtocolError, RegisterUnavailable, TransportError
 from finstat_kit.transport.http import Adapted
 from tests.support.clock import FakeClock
+from tests.support.faults import FaultServer, reply
 
 URL = "https://register.example/cruz-public"
 PAGE = b'{"id":[3,5],"existujeDalsieId":false}'
@@ -96,6 +98,23 @@ def test_the_deadline_holds_between_the_parts_of_a_body() -> None:
     with pytest.raises(TransportError, match="within the deadline"):
         register.units.ids()
     assert fake.now == 12
+
+
+def test_an_attempt_whose_time_passed_in_a_pause_is_not_sent() -> None:
+    """The pauses before it may outlast the request, as on a machine that was asleep meanwhile."""
+    fake = FakeClock()
+
+    def oversleep(seconds: float) -> None:
+        fake.sleep(seconds + 130)
+
+    busy = reply(b"", 503, Retry_After="3")
+    with FaultServer([busy], [reply(PAGE)]) as server:
+        transport = Adapted(httpx.HTTPTransport(), replace(fake.timing(), sleep=oversleep))
+        with fk.Register(server.url, transport=transport, connections=1) as register:
+            with pytest.raises(TransportError, match="within the deadline"):
+                register.units.ids()
+
+    assert len(server.asked) == 1
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,8 @@ def test_a_certificate_that_is_not_known_is_refused(
     pem = certificate(tmp_path, HOST)
     with FaultServer([TUNNEL, server_side(pem)], [reply(COUNT)]) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
-        with pytest.raises(TransportError, match="self-signed"):
+        cure = "self-signed.*Behind a company's proxy, set SSL_CERT_FILE"
+        with pytest.raises(TransportError, match=cure):
             counts(f"https://{HOST}", 5.0)
 
     assert len(proxy.asked) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,6 +20,7 @@ from finstat_kit.frames.files.write import put_in_place
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
+from finstat_kit.protocol.untrusted import is_markup
 from finstat_kit.transport.threads import in_order
 
 Status = pl.Enum(["downloaded", "kept", "failed"])
@@ -127,8 +129,8 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
             return _result(file, file.path.stat().st_size, "kept")
         if file.size is not None and file.size > most:
             return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
-        body = session.exchange.get(requests.attachment(file.id, most), stop, keep=False)
-        _check(file, body)
+        request = requests.attachment(file.id, partial(_checked, file), most)
+        body = session.exchange.get(request, stop, keep=False)
         with put_in_place(file.path) as opened:
             opened.write(body)
     except RegisterError as error:
@@ -153,15 +155,22 @@ def _is_there(file: _File) -> bool:
         return file_digest(opened, "sha256").hexdigest() == file.digest
 
 
-def _check(file: _File, body: bytes) -> None:
+def _checked(file: _File, body: bytes) -> bytes:
+    """Return the bytes of a file if they are those of its record."""
     if file.digest is not None:
         found = sha256(body).hexdigest()
         if found != file.digest:
             raise ProtocolError(
                 f"its SHA-256 is {found[:12]}…, expected {file.digest[:12]}… as in its record"
             )
-    elif file.size is not None and len(body) != file.size:
-        raise ProtocolError(f"it has {len(body):,} bytes, expected {file.size:,} as in its record")
+    elif file.size is not None:
+        if len(body) != file.size:
+            raise ProtocolError(
+                f"it has {len(body):,} bytes, expected {file.size:,} as in its record"
+            )
+    elif is_markup(body):
+        raise ProtocolError("its record has neither size nor SHA-256, and an outage page is alike")
+    return body
 
 
 def _result(file: _File, size: int, status: str) -> _Result:

@@ -164,6 +164,31 @@ def test_without_a_digest(tmp_path: Path) -> None:
     assert again["status"].to_list() == ["kept", "failed", "downloaded"]
 
 
+XHTML = b'\xef\xbb\xbf<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"/>'
+
+
+@pytest.mark.parametrize("known", [{}, {"digest": None}])
+def test_a_file_of_markup_is_no_outage_page(known: dict[str, object], tmp_path: Path) -> None:
+    """Reports in ESEF are XHTML: size and digest decide, and an outage page has others."""
+    page = b"<!DOCTYPE html><p>Out of order"
+    reg = Scripted(XHTML, page)
+
+    report = reg.download(listed(file(1, XHTML, **known), file(2, XHTML, **known)), tmp_path)
+
+    assert report["status"].to_list() == ["downloaded", "failed"]
+    assert Path(report["path"][0]).read_bytes() == XHTML
+    assert "HTML under status 200: “Out of order”; most likely an outage" in report["problem"][1]
+
+
+def test_a_page_in_place_of_a_file_of_unknown_size_is_refused(tmp_path: Path) -> None:
+    """Nothing in its record would tell it from an outage page."""
+    unknown = file(1, velkostPrilohy=None, digest=None)
+
+    report = Scripted(b"<p>Out of order").download(listed(unknown), tmp_path)
+
+    assert "page of HTML" in report["problem"].item()
+
+
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
     """A link under the name of a file is replaced; what it leads to stays."""
     victim = tmp_path / "victim"
