@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
 from operator import attrgetter
@@ -43,24 +44,23 @@ _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
 
-class _Entry:
-    """A register that `use` or a block of `using` made current; None is none."""
+@dataclass(eq=False, slots=True)
+class _Choice:
+    """What `use` or a block of `using` made current; None is no register."""
 
-    def __init__(self, register: Register | None) -> None:
-        self.register = register
+    register: Register | None = None
+    is_over: bool = False
 
 
-# That of `use`, then those of the blocks that are open, in whichever thread, the newest last. A
-# plain global under a lock: threads of widgets do not inherit a ContextVar.
 _lock: Final = forks.free_in_child(threading.RLock())
-_entries: Final = [_Entry(None)]
-# Those of the blocks around this code, the innermost last; some may have ended.
-_blocks: Final[ContextVar[tuple[_Entry, ...]]] = ContextVar("_blocks", default=())
+_global: Final = _Choice()
+# Those of the blocks around this code, the innermost last. A task may outlive a block of these.
+_blocks: Final[ContextVar[tuple[_Choice, ...]]] = ContextVar("_blocks", default=())
 
 
-def _open_blocks() -> list[_Entry]:
-    """Return the entries of the blocks around this code that are open; called under the lock."""
-    return [entry for entry in _blocks.get() if entry in _entries]
+def _current() -> _Choice:
+    """Return the choice that holds here: of the innermost block, else the global one."""
+    return next((block for block in reversed(_blocks.get()) if not block.is_over), _global)
 
 
 @overload
@@ -82,8 +82,8 @@ def use(
 ) -> Register | None:
     """Set the register that the module-level functions use, until another is set.
 
-    It holds in all threads. Within a block of `using` it holds for this block, until its end. The
-    former register is not closed.
+    It holds in all threads, except in blocks of `using`. Within a block it holds for this block,
+    until its end. The former register is not closed.
 
     Args:
         register: A URL, `fk.LIVE`, a `Register`, sample or mirror, ``"live"``, ``"sample"``,
@@ -113,7 +113,7 @@ def use(
     """
     chosen = None if register is None else _register_of(register, "register", lang, cache, max_age)
     with _lock:
-        (_open_blocks() or _entries[:1])[-1].register = chosen
+        _current().register = chosen
     return chosen
 
 
@@ -127,10 +127,10 @@ def using(
 ) -> Iterator[Register]:
     """Set the register that the module-level functions use, for one block.
 
-    It holds for the code in the block and the asyncio tasks that this starts, whatever other
-    threads and tasks enter meanwhile. At its end the former register is current again. A thread
-    without a block of its own, such as one that runs a widget's callback, uses the block that was
-    entered last and has not ended, in whichever thread, else the register that `use` set. A
+    It holds for the thread of the block and the asyncio tasks that it starts, and for no others: a
+    thread that you start yourself uses the register that `use` set, unless it runs in a copy of the
+    block's context (``contextvars.copy_context().run``). A picker keeps the register that was
+    current when it was made. At the end of the block the former register is current again. A
     register created here, from a URL or a name, is closed; one passed in stays open, and its former
     language is restored.
 
@@ -154,17 +154,14 @@ def using(
     """
     former_lang = register.lang if isinstance(register, Register) else "sk"
     block_register = _register_of(register, "register", lang, cache, max_age)
-    entry = _Entry(block_register)
-    with _lock:
-        _entries.append(entry)
-    _blocks.set((*_blocks.get(), entry))
+    block = _Choice(block_register)
+    _blocks.set((*_blocks.get(), block))
     try:
         yield block_register
     finally:
-        with _lock:
-            _entries.remove(entry)
+        block.is_over = True
         # Not by a token: blocks of one thread may end in any order.
-        _blocks.set(tuple(other for other in _blocks.get() if other is not entry))
+        _blocks.set(tuple(other for other in _blocks.get() if other is not block))
         if block_register is not register:
             block_register.close()
         elif lang is not None:
@@ -184,13 +181,13 @@ def register() -> Register:
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
     with _lock:
-        entry = (_open_blocks() or _entries)[-1]
-        if entry.register is None:
+        choice = _current()
+        if choice.register is None:
             named = os.environ.get(_VARIABLE)
             if not named:
                 raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
-            entry.register = _register_of(named, _VARIABLE)
-        return entry.register
+            choice.register = _register_of(named, _VARIABLE)
+        return choice.register
 
 
 def _register_of(
@@ -278,9 +275,7 @@ def drawn_from(choice: Register | str | None, lang: Lang | None) -> tuple[Regist
 
 def _is_chosen() -> bool:
     """Return whether a register is current, or named by the environment."""
-    with _lock:
-        entry = (_open_blocks() or _entries)[-1]
-        return entry.register is not None or bool(os.environ.get(_VARIABLE))
+    return _current().register is not None or bool(os.environ.get(_VARIABLE))
 
 
 def _shipped_forms(method: str, path: str, query: str) -> Reply:

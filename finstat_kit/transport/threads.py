@@ -16,6 +16,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
+from contextvars import copy_context
 from functools import cache, partial
 from itertools import islice
 from queue import Empty, SimpleQueue
@@ -78,7 +79,8 @@ class Workers(Generic[Task, Result]):
         if self._begun < self._most:
             self._begun += 1
             queues = self._tasks, self._finished, self._ended
-            thread = threading.Thread(target=_run, args=queues, name="finstat_kit", daemon=True)
+            run = partial(copy_context().run, partial(_run, *queues))
+            thread = threading.Thread(target=run, name="finstat_kit", daemon=True)
             thread.start()
             self._threads.append(thread)
 

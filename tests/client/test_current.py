@@ -10,11 +10,14 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import httpx
 import polars as pl
 import pytest
 
@@ -61,7 +64,7 @@ def test_using_restores_the_former_register() -> None:
 
 
 def test_blocks_that_overlap_may_end_in_any_order() -> None:
-    """As those of two threads: the later one stays current to its end, then the one before both."""
+    """The later one stays current to its end, then the one before both."""
     fk.use(ONE)
     first, second = fk.using(TWO), fk.using(sample_of({}))
 
@@ -104,16 +107,42 @@ def answer_of_thread() -> int:
     return counts[0]
 
 
-def test_a_block_holds_while_another_thread_enters_its_own() -> None:
-    """A thread without a block gets the newest open one, else what `use` set."""
+def test_a_block_holds_for_its_own_thread() -> None:
+    """Every other thread uses what `use` set."""
     fk.use(sample_of({}))
 
-    with fk.using(ONE):
-        with block_elsewhere(TWO):
+    with block_elsewhere(TWO):
+        assert fk.units.count() == answer_of_thread() == 0
+        with fk.using(ONE):
             assert fk.units.count() == 1
-            assert answer_of_thread() == 2
-        assert fk.units.count() == answer_of_thread() == 1
+            assert answer_of_thread() == 0
     assert fk.units.count() == answer_of_thread() == 0
+
+
+def test_a_thread_without_a_block_may_have_no_register() -> None:
+    """Nothing was set with `use`: the usual error, with the lines to choose from."""
+    with fk.using(ONE), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(copy_context().run, fk.units.count).result() == 1
+        with pytest.raises(fk.UsageError, match=r"no register is chosen; choose one first:"):
+            pool.submit(fk.units.count).result()
+
+
+class CountsOther(httpx.BaseTransport):
+    """A transport whose replies come from the register that is current in its thread."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        body = {"id": int(request.url.params["id"]), "nazovUJ": str(fk.units.count())}
+        return httpx.Response(200, json=body)
+
+
+def test_threads_that_a_call_starts_have_the_block_of_their_caller() -> None:
+    """Such as the connections of `get`."""
+    asked = fk.Register("http://127.0.0.1:9", transport=CountsOther(), connections=3)
+
+    with fk.using(TWO):
+        records = asked.units.get([1, 2, 3])
+
+    assert records["nazovUJ"].to_list() == ["2", "2", "2"]
 
 
 def test_a_block_holds_for_its_asyncio_tasks() -> None:
@@ -176,7 +205,7 @@ def test_use_within_a_block_holds_until_its_end() -> None:
     assert fk.units.count() == 0
     with block_elsewhere(ONE):
         fk.use(TWO)
-        assert fk.units.count() == 1
+        assert fk.units.count() == 2
     assert fk.units.count() == answer_of_thread() == 2
 
 

@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 
 import finstat_kit as fk
 from finstat_kit.widgets import controls
-from tests.support.pickers import SAMPLE, codelists, first_units
+from tests.support.pickers import SAMPLE, codelists, first_units, wait_for
 from tests.support.registers import sample_of
 
 # What all share
@@ -43,6 +43,19 @@ def test_wrong_arguments_are_refused_and_reprs_are_stable(kind: type) -> None:
     assert bundles[0]["text/html"] == bundles[1]["text/html"]
     assert "<table>" in bundles[0]["text/html"]
     assert "application/vnd.jupyter.widget-view+json" in bundles[0]
+
+
+def test_a_picker_keeps_the_register_that_was_current_when_it_was_made() -> None:
+    """After its block, and on its own threads: a real host is asked in the background."""
+    with SAMPLE.serve() as url, fk.using(url):
+        change, place = fk.ChangePicker(lang="en"), fk.LocationPicker(lang="en")
+        with fk.using(sample_of({})):
+            change.value = "2026-06-01"
+            place.value = "SK010"
+
+            wait_for(change.line, "323 units")
+            assert change.count == SAMPLE.units.count(changed_since="2026-06-01") == 323
+            assert place.name == "Region of Bratislava"
 
 
 @pytest.mark.slow

@@ -7,6 +7,8 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from typing import Any, Final
 
 from finstat_kit.errors import UsageError
@@ -60,12 +62,8 @@ def served(
     )
     with _listening(host, port) as listening:
         server = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=server.run,
-            kwargs={"sockets": [listening]},
-            name="finstat_kit serve",
-            daemon=True,
-        )
+        run = partial(copy_context().run, server.run, sockets=[listening])
+        thread = threading.Thread(target=run, name="finstat_kit serve", daemon=True)
         thread.start()
         try:
             # Requests may come before the server is up: the socket keeps them.

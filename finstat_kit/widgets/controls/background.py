@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 Question = TypeVar("Question")
@@ -61,9 +63,8 @@ class LatestWins(Generic[Question, Answer]):
             self._run(question, newer, 0.0)
             return
         # A daemon, so that the end of a session does not wait for it.
-        threading.Thread(
-            target=self._run, args=(question, newer, pause), name="finstat_kit", daemon=True
-        ).start()
+        run = partial(copy_context().run, self._run, question, newer, pause)
+        threading.Thread(target=run, name="finstat_kit", daemon=True).start()
 
     @property
     def outcome(self) -> FinishedWork[Question, Answer] | None:
