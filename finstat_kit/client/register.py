@@ -940,14 +940,13 @@ class Register(Inner, Checked):
     def check_reports(
         self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None
     ) -> Frame:
-        """Check the sums that the captions of a form state, and the figures that must be equal.
+        """Check the sums that the captions of a form state, and the two sides of the balance.
 
         A few percent of filings fail: a filer's mistake, not an error of reading. The page "Check
         the sums of a statement" says which mistakes are seen.
 
         Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, and is
-                collected as a whole, because reports are compared with each other.
+            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
             filings: What title pages are compared with: their filings, as `filings` or `financials`
                 returns them. None compares none.
 
@@ -970,11 +969,6 @@ class Register(Inner, Checked):
 
             - ``largest_difference``: that of the sum that fails by most; 0 if all hold.
             - ``balance_difference``: total assets less equity and liabilities.
-            - ``columns_difference``: of the columns of a row, the largest.
-            - ``result_difference``: the result in the balance sheet less that in the income
-              statement.
-            - ``previous_difference``: the largest from the current column of the former report in
-              the frame: a restatement, not a fault.
 
         Raises:
             UsageError, RegisterError, Interrupted: As `cells`.
@@ -1256,8 +1250,8 @@ class Register(Inner, Checked):
             ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
             ``consolidated`` (Boolean), ``fund`` (String), ``filed`` (Date), ``supersedes`` (Int16,
             number of filings that it corrects), ``statement_id`` (Int64, the filing taken),
-            ``superseded_by`` (Int64, a later filing without figures), ``superseded_by_reason``
-            (Enum, why it has none), ``report_id`` (Int64; of two reports the balance sheet),
+            ``superseded_by`` (Int64, a later filing without figures; `check_reports` of its
+            reports says why), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
             filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64), ``title_page``

@@ -45,7 +45,6 @@ _YEARS: Final = 8  # of filings that a unit has, where all are wanted
 _KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assemble.CARRIED)
 _KNOWN_OF_FILINGS: Final = (
     "kind", "consolidated", "fund", "filed", "statement_id", "superseded_by",
-    "superseded_by_reason",
 )  # fmt: skip
 _PERIODS: Final = (
     "year", "period_from", "period_to", "months", "periods_in_year", "supersedes",

@@ -166,22 +166,14 @@ def _exchanged(filing: Filing, which: list[tuple[int, int]]) -> Tables | None:
     return _unlike(filing, tables)
 
 
-def one_table_exchanged(filing: Filing, chance: random.Random) -> Tables | None:
-    return _exchanged(filing, [chance.choice(list(filing.tables))])
-
-
-def two_tables_exchanged(filing: Filing, chance: random.Random) -> Tables | None:
-    tables = list(filing.tables)
-    return _exchanged(filing, chance.sample(tables, 2)) if len(tables) > 2 else None
+def one_side_exchanged(filing: Filing, chance: random.Random) -> Tables | None:
+    """Of the balance sheet."""
+    sides = [at for at in filing.tables if at not in _income(filing)]
+    return _exchanged(filing, [chance.choice(sides)])
 
 
 def all_exchanged(filing: Filing, chance: random.Random) -> Tables | None:
-    """On forms without a gross column."""
-    return None if _measured(filing, "gross") else _exchanged(filing, list(filing.tables))
-
-
-def all_exchanged_beside_gross(filing: Filing, chance: random.Random) -> Tables | None:
-    return _exchanged(filing, list(filing.tables)) if _measured(filing, "gross") else None
+    return _exchanged(filing, list(filing.tables))
 
 
 def gross_raised(filing: Filing, chance: random.Random) -> Tables | None:
@@ -217,13 +209,6 @@ def another_result(filing: Filing, chance: random.Random) -> Tables | None:
     tables = _copied(filing)
     _through(filing, tables, cell, Decimal(1_000))
     return tables if _result(filing, tables) != _result(filing, filing.tables) else None
-
-
-def income_in_thousands(filing: Filing, chance: random.Random) -> Tables | None:
-    tables = _copied(filing)
-    for at in _income(filing):
-        tables[at] = [[text and str(Decimal(text) * 1_000) for text in row] for row in tables[at]]
-    return tables if _result(filing, filing.tables) else None
 
 
 def _result(filing: Filing, tables: Tables) -> Decimal:

@@ -45,7 +45,7 @@ def check_reports(
     """Check the sums of reports; see `Register.check_reports`."""
     form_of, compared = shipped_first(session), _statements(filings)
     return _read_in_batches(
-        reports, CHECKS, lambda batch: check(batch, form_of, compared), together=COMPARED_COLUMNS
+        reports, CHECKS, lambda batch: check(batch, form_of, compared), also=COMPARED_COLUMNS
     )
 
 
@@ -109,7 +109,7 @@ def _read_in_batches(
     schema: pl.Schema,
     read: Callable[[pl.DataFrame], pl.DataFrame],
     *,
-    together: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
 ) -> Frame:
     """Read a frame of reports: immediately, or batch by batch when it is collected.
 
@@ -117,10 +117,10 @@ def _read_in_batches(
         reports: Records of reports.
         schema: The columns of the result.
         read: Reads records.
-        together: Further columns, by which reports are compared: not in batches.
+        also: Further columns that are read.
     """
     columns = report_cells.checked(reports)
-    names = [name for name in (*report_cells.RECORD_COLUMNS, *together) if name in columns]
+    names = [name for name in (*report_cells.RECORD_COLUMNS, *also) if name in columns]
     if isinstance(reports, pl.DataFrame):
         return read(reports.lazy().select(names).collect())
-    return reports.select(names).map_batches(read, schema=schema, streamable=not together)
+    return reports.select(names).map_batches(read, schema=schema, streamable=True)

@@ -9,7 +9,7 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final, Literal
 
@@ -50,7 +50,7 @@ def write(
     """Write a frame to a file whose suffix sets the format. The file appears whole or not at all.
 
     A link is kept and its target is replaced. A file that is replaced leaves its permissions to the
-    new one. A pipe or a device is written to directly.
+    new one.
 
     Args:
         frame: The frame to write.
@@ -173,7 +173,7 @@ def _of_csv(frame: pl.DataFrame) -> pl.DataFrame:
 def put(data: bytes, path: Path) -> None:
     """Put bytes in the place of a file, whole or not at all.
 
-    A link is kept and its target is replaced. A pipe or a device is written to directly.
+    A link is kept and its target is replaced.
 
     Raises:
         UsageError: The path cannot be a file.
@@ -181,11 +181,8 @@ def put(data: bytes, path: Path) -> None:
     """
     refuse_unwritable(path)
     try:
-        if _is_special(path):
-            path.write_bytes(data)
-        else:
-            with put_in_place(Path(os.path.realpath(path))) as file:
-                file.write(data)
+        with put_in_place(Path(os.path.realpath(path))) as file:
+            file.write(data)
     except OSError as error:
         raise RegisterError(
             f"{path} cannot be written: {error.strerror}",
@@ -219,9 +216,12 @@ def refuse_unwritable(path: Path) -> None:
         UsageError: The path cannot be a file.
     """
     try:
-        if not _is_special(path):
-            with tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent):
-                pass
+        # No file takes the place of a folder, a pipe or a device.
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(path.stat().st_mode):
+                raise OSError(errno.EEXIST, "not a file")
+        with tempfile.TemporaryFile(dir=Path(os.path.realpath(path)).parent):
+            pass
     except OSError as error:
         raise invalid(
             "path",
@@ -229,17 +229,6 @@ def refuse_unwritable(path: Path) -> None:
             f"cannot be written ({error.strerror})",
             give="a name in an existing folder",
         ) from error
-
-
-def _is_special(path: Path) -> bool:
-    """Return whether a pipe or a device is there, which no file may replace."""
-    try:
-        mode = path.stat().st_mode
-    except FileNotFoundError:
-        return False
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    return not stat.S_ISREG(mode)
 
 
 def _keep_mode(part: Path, target: Path) -> None:

@@ -42,7 +42,6 @@ PROVENANCE: Final = pl.Schema(
         "supersedes": pl.Int16(),
         "statement_id": pl.Int64(),
         "superseded_by": pl.Int64(),
-        "superseded_by_reason": REASON,
         "report_id": pl.Int64(),
         "family": items.FAMILY,
         "template": pl.Int32(),

@@ -133,27 +133,11 @@ class Choice:
     def taken(self) -> pl.DataFrame:
         """Return the filing of each unit and year, or the reason why there is none.
 
-        The columns of `candidates_of`, and ``superseded_by_reason``.
+        The columns of `candidates_of`.
         """
         if self._is_plain:
             return self._plain
-        choices = chosen(self._kinded, self._candidates, self._with_numbers)
-        if not choices["superseded_by"].count():
-            return choices.with_columns(superseded_by_reason=pl.lit(None, REASON))
-        newest = choices.lazy().select(statement_id="superseded_by").drop_nulls().unique()
-        listed = self.listed.lazy().join(
-            newest, on="statement_id", how="semi", maintain_order="left"
-        )
-        # Of half a filing the other half is not there.
-        half = self._with_numbers.lazy().filter(with_numbers=1).select("statement_id")
-        half = half.join(_complete(listed), on="statement_id", how="anti")
-        why = newest.join(
-            reasons_of_filings(listed, self.readings, half), on="statement_id", how="left"
-        ).select(
-            superseded_by="statement_id",
-            superseded_by_reason=pl.col("without").fill_null(pl.lit("no_content", REASON)),
-        )
-        return choices.lazy().join(why, on="superseded_by", how="left").collect(engine=IN_MEMORY)
+        return chosen(self._kinded, self._candidates, self._with_numbers)
 
     def _beside(self, reports: pl.DataFrame) -> pl.DataFrame:
         """Return the reports added before that a filing lists beside one of some others."""
@@ -208,7 +192,6 @@ def parted(filings: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         undated=undated(),
         periods_in_year=pl.lit(1, pl.Int16),
         supersedes=pl.lit(0, pl.Int16),
-        superseded_by_reason=pl.lit(None, REASON),
     )
     return plain, filings.filter(is_odd)
 
@@ -364,21 +347,6 @@ def report_ids(filings: pl.DataFrame) -> pl.DataFrame:
     return each.unique(["statement_id", "report_id"]).collect(engine=IN_MEMORY)
 
 
-def _complete(listed: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the ``statement_id`` of filings whose tables are all there."""
-    has = [
-        pl.all_horizontal((pl.col("idSablony") == template).any() for template in together)
-        for together in items.WHOLE
-    ]
-    return (
-        listed.filter("own")
-        .group_by("statement_id")
-        .agg(whole=pl.any_horizontal(has))
-        .filter(pl.col("whole").fill_null(value=False))
-        .select("statement_id")
-    )
-
-
 def listed_reports(ids: pl.DataFrame, reports: pl.DataFrame) -> pl.DataFrame:
     """Return a row for each report of filings with its statement, in no guaranteed order.
 
@@ -453,13 +421,8 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
     return pl.concat([of_single, of_several.select(columns)])
 
 
-def reasons_of_filings(
-    listed: pl.LazyFrame, readings: Readings, halves: pl.LazyFrame | None = None
-) -> pl.LazyFrame:
-    """Return as ``without`` why each filing has no figures, if it has none.
-
-    Of half a filing that is why it does not have the other half.
-    """
+def reasons_of_filings(listed: pl.LazyFrame, readings: Readings) -> pl.LazyFrame:
+    """Return as ``without`` why each filing has no figures, if it has none."""
     columns = ("statement_id", "reason", "rank")
 
     def ranked(rows: pl.LazyFrame, reason: str, rank: int) -> pl.LazyFrame:
@@ -468,8 +431,6 @@ def reasons_of_filings(
 
     owners = listed.filter("own").select("report_id", "statement_id")
     blank = listed.filter("is_source").select("statement_id")
-    if halves is not None:
-        blank = blank.join(halves, on="statement_id", how="anti")
     of_all = [
         readings.reasons.lazy().join(owners, on="report_id").select(columns),
         ranked(blank, "all_blank", OWN),

@@ -1,8 +1,7 @@
-"""The checks of reports by their form: its sums, balance and results, and the report before."""
+"""The checks of reports by their form: its sums, its balance, and whose title page it has."""
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
@@ -39,9 +38,6 @@ CHECKS: Final = pl.Schema(
         "failing": pl.Int32(),
         "largest_difference": pl.Float64(),
         "balance_difference": pl.Float64(),
-        "columns_difference": pl.Float64(),
-        "result_difference": pl.Float64(),
-        "previous_difference": pl.Float64(),
         "title_page": TITLE_PAGE,
         "failures": pl.List(_FAILURE),
         "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
@@ -49,21 +45,10 @@ CHECKS: Final = pl.Schema(
 )
 # The fields of records that are read in addition to their tables.
 COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana")
-# The result of the period in the balance sheet and in the income statement: null if the form has
-# none or it is not a number, NaN if it is blank.
-_RESULTS: Final[dict[str, pl.DataType]] = {"in_balance": pl.Float64(), "in_income": pl.Float64()}
-_PER_REPORT: Final = ("result_difference", "title_page", "reasons")
-_OF_CELLS: Final = pl.Schema(
-    {**{n: t for n, t in CHECKS.items() if n not in _PER_REPORT}, **_RESULTS}
-)
+_PER_REPORT: Final = ("title_page", "reasons")
+_OF_CELLS: Final = pl.Schema({n: t for n, t in CHECKS.items() if n not in _PER_REPORT})
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
-# Fields of the title page: whose report it is, and of which period.
-_OWNER_FIELDS: Final = {
-    "ico": pl.String, "nazovSpravcovskehoFondu": pl.String, "konsolidovana": pl.Boolean,
-}  # fmt: skip
-_PERIOD_FIELDS: Final = ("obdobieOd", "obdobieDo", "predchadzajuceObdobieDo")
-_PAGE: Final = pl.Struct({**_OWNER_FIELDS, **dict.fromkeys(_PERIOD_FIELDS, pl.Date)})
-_SAME_SERIES: Final = ["idSablony", *_OWNER_FIELDS]
+_PAGE: Final = pl.Struct({"ico": pl.String(), "obdobieOd": pl.Date(), "obdobieDo": pl.Date()})
 
 
 def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.DataFrame:
@@ -79,17 +64,13 @@ def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.D
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
     reader, sums_of = CellReader(form_of), dict[int, FormSums]()
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
-    for slice_ in _former_reports(reports).iter_slices(_SLICE):
-        former_places = slice_["former"].drop_nulls()
-        places = pl.concat([slice_["place"], former_places]).unique().sort()
-        cells, without = reader.read(placed[places])
-        former = dict(slice_.drop_nulls().iter_rows())
-        of_slice = pl.col("report_id").is_in(slice_["place"].implode())
+    for slice_ in placed.iter_slices(_SLICE):
+        cells, without = reader.read(slice_)
         checks += [
-            _of_one_form(part, _sums_of(int(template), form_of, sums_of), former).filter(of_slice)
+            _of_one_form(part, _sums_of(int(template), form_of, sums_of))
             for (template,), part in cells.group_by("template", maintain_order=True)
         ]
-        reasons.append(without.filter(of_slice))
+        reasons.append(without)
     return _per_report(reports, pl.concat(checks), reasons, filings)
 
 
@@ -114,22 +95,13 @@ def _per_report(
         pl.col(statement).cast(pl.Int64, strict=False),
         page=_page(reports),
     ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
-    # Until 2013, and for public bodies, the two are reports of one statement.
-    income = (
-        rows.filter(pl.col("in_income").is_not_null(), pl.col("in_balance").is_null())
-        .sort("report_id")
-        .unique(statement, keep="last")
-        .select(statement, elsewhere="in_income")
-    )
     why = (
         pl.concat([pl.DataFrame(schema=NO_NUMBER), *reasons])
         .group_by(place="report_id")
         .agg(reasons=pl.struct("table", "reason"))
     )
-    in_balance, in_income = pl.col("in_balance"), pl.coalesce("in_income", "elsewhere")
     return (
-        rows.join(income, on=statement, how="left", maintain_order="left")
-        .join(why, on="place", how="left", maintain_order="left")
+        rows.join(why, on="place", how="left", maintain_order="left")
         .join(
             filings, left_on=statement, right_on="statement_id", how="left", maintain_order="left"
         )
@@ -137,10 +109,6 @@ def _per_report(
             pl.col("template").fill_null(pl.col("idSablony")),
             pl.col("checked", "failing").fill_null(0),
             title_page=other(*map(pl.col, ("page", "ico", "period_from", "period_to"))),
-            # A blank counts as 0 if the other is filled.
-            result_difference=pl.when(~(in_balance.is_nan() & in_income.is_nan())).then(
-                (in_balance.fill_nan(0.0) - in_income.fill_nan(0.0)).round(2)
-            ),
         )
         .select(CHECKS.names())
         .cast({"reasons": CHECKS["reasons"]})
@@ -155,13 +123,12 @@ def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> Fo
     return sums_of[template]
 
 
-def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) -> pl.DataFrame:
+def _of_one_form(cells: pl.DataFrame, sums: FormSums) -> pl.DataFrame:
     """Check the reports of one form.
 
     Args:
         cells: All filled cells of the reports.
         sums: The sums of the form.
-        former: The reports of the previous period among these.
     """
     ids = cells["report_id"].unique(maintain_order=True)
     report = pl.col("report_id").rle_id()
@@ -180,11 +147,7 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums, former: dict[int, int]) ->
             "failing": added.fails.sum(axis=0),
             "largest_difference": _largest(off, added.checked),
             "balance_difference": _balance(amounts, sums),
-            "columns_difference": _across(amounts, sums),
-            "previous_difference": _previous(ids, amounts, sums, former),
             "failures": _failures(added, sums),
-            "in_balance": _result(amounts, sums.in_balance),
-            "in_income": _result(amounts, sums.in_income),
         },
         schema=_OF_CELLS,
     ).with_columns(pl.col("^.*_difference$").fill_nan(None))
@@ -208,45 +171,6 @@ def _balance(amounts: Amounts, sums: FormSums) -> Floats:
     values, filled = amounts.values[sides], amounts.filled[sides]
     off = values[:1] - values[1:]
     return _largest(off, (filled[:1] | filled[1:]) & ~np.isnan(off))
-
-
-def _across(amounts: Amounts, sums: FormSums) -> Floats:
-    """Return the largest difference between two columns of a row and their total."""
-    first, sign, second, third = sums.across.T
-    values, filled = amounts.values, amounts.filled
-    off = values[first] + sign[:, None] * values[second] - values[third]
-    return _largest(off, (filled[first] | filled[second] | filled[third]) & ~np.isnan(off))
-
-
-def _previous(ids: pl.Series, amounts: Amounts, sums: FormSums, former: dict[int, int]) -> Floats:
-    """Return the largest difference of the previous-period column from the former report."""
-    place_of = {id_: place for place, id_ in enumerate(ids)}
-    pairs = [
-        (place, place_of[former[id_]])
-        for id_, place in place_of.items()
-        if former.get(id_) in place_of
-    ]
-    later, earlier = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    now, then = np.ix_(sums.previous, later), np.ix_(sums.current, earlier)
-    off = amounts.values[now] - amounts.values[then]
-    filled, filled_then = amounts.filled[now], amounts.filled[then]
-    # Blanks only are not compared: a first year, a form left empty.
-    both = filled.any(axis=0) & filled_then.any(axis=0)
-    counted = (filled | filled_then) & ~np.isnan(off) & both
-    differences = np.full(len(ids), np.nan)
-    differences[later] = _largest(off, counted)
-    return differences
-
-
-def _result(amounts: Amounts, cell: int | None) -> list[float | None]:
-    """Return a result as `_RESULTS` has it."""
-    values, filled = amounts.values, amounts.filled
-    if cell is None:
-        return [None] * values.shape[1]
-    return [
-        (None if math.isnan(value) else value) if is_filled else math.nan
-        for value, is_filled in zip(values[cell].tolist(), filled[cell].tolist(), strict=True)
-    ]
 
 
 def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
@@ -281,34 +205,3 @@ def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
 def _page(reports: pl.DataFrame) -> pl.Expr:
     has_page = isinstance(reports.schema.get("titulnaStrana"), pl.Struct)
     return (pl.col("titulnaStrana") if has_page else pl.lit(None)).cast(_PAGE, strict=False)
-
-
-def _former_reports(reports: pl.DataFrame) -> pl.DataFrame:
-    """Return the place of each report and of its former report, grouped by unit.
-
-    The former report has the same unit, form, fund and kind of consolidation, and its period ends
-    on the day that the title page gives for the previous period. Of several, such as a report and
-    its correction, it is the one with the highest id.
-
-    Args:
-        reports: Records; without ``titulnaStrana`` no report has a former one.
-
-    Returns:
-        ``place`` and ``former`` (Int64, null if the frame has none).
-    """
-    placed = reports.select("id", "idSablony", page=_page(reports), place=pl.int_range(pl.len()))
-    described = placed.unnest("page").with_columns(
-        pl.col("konsolidovana").fill_null(value=False),
-        pl.col("nazovSpravcovskehoFondu").fill_null(""),
-        before=pl.coalesce("predchadzajuceObdobieDo", pl.col("obdobieOd").dt.offset_by("-1d")),
-    )
-    earlier = (
-        described.sort("id")
-        .unique([*_SAME_SERIES, "obdobieDo"], keep="last")
-        .select(*_SAME_SERIES, before="obdobieDo", former="place")
-    )
-    return (
-        described.join(earlier, on=[*_SAME_SERIES, "before"], how="left")
-        .sort(*_SAME_SERIES, "obdobieDo", "place")
-        .select("place", "former")
-    )

@@ -18,16 +18,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 _ASSETS: Final = re.compile(r"(strana )?(aktív|a k t í v)", re.IGNORECASE)
 _LIABILITIES: Final = re.compile(r"(strana )?(pasív|p a s í v)", re.IGNORECASE)
-_INCOME: Final = re.compile(r"výkaz ziskov|náklady|výnosy", re.IGNORECASE)
 _CONTROL: Final = re.compile(r"kontroln", re.IGNORECASE)
 # The measures of a net amount; a table with one column per period has no word for it.
 _NET_MEASURES: Final = (None, "net", "total")
-# Two columns of a row and their total.
-_ACROSS: Final = (
-    ("gross", -1, "correction", "net"),
-    ("main", 1, "business", "total"),
-    ("untaxed", 1, "taxed", "total"),
-)
 Cell = tuple[int, int, int]  # table, row and column
 _HALF_A_CENT: Final = 0.005
 
@@ -116,11 +109,6 @@ class FormSums:
         place: The place of a cell among them, by its ``table``, ``row`` and ``column``.
         sums: The sums of captions, in every column.
         totals: Places of the totals of the balance sheet, None if the form has none.
-        in_balance: Place of the result of the period in the balance sheet, or None.
-        in_income: Place of the same in the income statement, or None.
-        across: Columns that add up to a third: place, sign of the second, its place, the third.
-        previous: Places of the previous period.
-        current: The place of each in the current column of the former report.
     """
 
     def __init__(self, form: Form) -> None:
@@ -143,13 +131,6 @@ class FormSums:
         ]
         sides = balance_totals(form)
         self.totals = None if sides is None else (self._place(sides[0]), self._place(sides[1]))
-        self.in_balance, self.in_income = (
-            None if cell is None else self._place(cell)
-            for cell in (_in_balance(form, sides), _in_income(form))
-        )
-        self.across = np.array(list(self._across()), dtype=np.int64).reshape(-1, 4)
-        before = np.array(list(self._period_pairs()), dtype=np.int64).reshape(-1, 2)
-        self.previous, self.current = before[:, 0], before[:, 1]
 
     def _place(self, cell: Cell) -> int:
         table, row, column = cell
@@ -165,28 +146,6 @@ class FormSums:
                 return None
             terms.append((term.sign, self._place((term.table, term.row, same))))
         return StatedSum(table, row, column, self._place((table, row, column)), tuple(terms))
-
-    def _across(self) -> Iterator[tuple[int, int, int, int]]:
-        for number, table in enumerate(self.form.tables):
-            for period in dict.fromkeys(column.period for column in table.columns):
-                for first, sign, second, third in _ACROSS:
-                    places = [_column(table, period, part) for part in (first, second, third)]
-                    a, b, c = places
-                    if a is None or b is None or c is None:
-                        continue
-                    for row in range(len(table.rows)):
-                        x, y, z = (self._place((number, row, part)) for part in (a, b, c))
-                        yield x, sign, y, z
-
-    def _period_pairs(self) -> Iterator[tuple[int, int]]:
-        for number, table in enumerate(self.form.tables):
-            for index, column in enumerate(table.columns):
-                if column.period != "previous":
-                    continue
-                current = _counterpart(table, "current", column.measure)
-                if current is not None:
-                    for row in range(len(table.rows)):
-                        yield self._place((number, row, index)), self._place((number, row, current))
 
 
 def balance_totals(form: Form) -> tuple[Cell, Cell] | None:
@@ -222,29 +181,6 @@ def _total_row(number: int, table: Table) -> int | None:
         return len(reached)
 
     return max((row for row in terms if row not in parts), key=many, default=None)
-
-
-def _in_balance(form: Form, sides: tuple[Cell, Cell] | None) -> Cell | None:
-    """Return the result in the balance sheet: the assets less everything else."""
-    if sides is None:
-        return None
-    assets, (number, _, column) = sides[0][:2], sides[1]
-    for row, line in enumerate(form.tables[number].rows):
-        if any((term.table, term.row) == assets for term in line.terms):
-            return number, row, column
-    return None
-
-
-def _in_income(form: Form) -> Cell | None:
-    """Return the result in the income statement: the last row that subtracts something."""
-    for number, table in reversed(list(enumerate(form.tables))):
-        if not _INCOME.search(table.name_sk or ""):
-            continue
-        column = _net_column(table, "current")
-        for row, line in reversed(list(enumerate(table.rows))):
-            if column is not None and any(term.sign < 0 for term in line.terms):
-                return number, row, column
-    return None
 
 
 def _counterpart(table: Table, period: str | None, measure: str | None) -> int | None:

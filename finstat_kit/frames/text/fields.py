@@ -239,7 +239,7 @@ def _values(field: str, dtype: pl.DataType, lang: arguments.Lang) -> str | None:
     """Return what each value of a column of categories means."""
     last = field.rpartition(".")[2]
     own = [f"{value}" for value in dtype.categories] if isinstance(dtype, pl.Enum) else []
-    if not own and last in ("reason", "superseded_by_reason"):  # read back from a file
+    if not own and last == "reason":  # read back from a file
         own = list(cells.REASONS)
     if own and set(own) <= set(cells.REASONS):
         texts: Mapping[str, str] = cells.REASON_TEXTS[lang]
