@@ -151,19 +151,14 @@ class Explorer(base.Picker):
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process, as ``selection``.
 
-        It fetches the records by the day since which they changed. A frame that is not all of those
-        is named in it, as ``units``.
+        It fetches the records by the day since which they changed; a frame that was given is named
+        in it, as ``units``.
         """
         day = requested_day(self._register, self.change.value)
         level, code = self.location.level, self.location.value
         field = FIELDS[level] if level else None
         if self._given is None:
             return reproduce.by_day(self._register, day, field, code)
-        changed = self.change.filter(self._given)
-        # A day may have been chosen before, by which the ids were fetched.
-        for since in dict.fromkeys((day, changed.select(pl.col(CHANGED).min()).item())):
-            if reproduce.is_all_changed(self._register, changed, since):
-                return reproduce.by_day(self._register, since, field, code)
         return reproduce.by_frame(day, field, code)
 
     def _control_rows(self) -> tuple[ipywidgets.Widget, ...]:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Final
 
-import polars as pl
-
 from finstat_kit.client.register import LIVE, Register
 from finstat_kit.client.sample import Sample
-from finstat_kit.errors import RegisterError
-from finstat_kit.protocol.records import UNITS
 from finstat_kit.protocol.wire import CHANGED
 
 _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
@@ -53,17 +49,3 @@ def by_frame(day: date | None, field: str | None, code: str | None) -> str:
     chosen = f".filter({', '.join(filters)})" if filters else ""
     comment = "# units is your frame of records.\n"
     return f"{_HEAD}\n{comment}selection = units{chosen}\n"
-
-
-def is_all_changed(register: Register, changed: pl.DataFrame, day: date | None) -> bool:
-    """Return whether a frame holds the unchanged records of all units changed since a day."""
-    if changed.schema != UNITS or changed["id"].has_nulls():
-        return False
-    try:
-        # The number first: one request shows whether the ids can match.
-        if register.units.count(changed_since=day) != changed.height:
-            return False
-        ids = register.units.ids(changed_since=day, progress=False)["id"]
-    except RegisterError:
-        return False
-    return ids.equals(changed["id"])
