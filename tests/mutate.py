@@ -811,13 +811,6 @@ MUTATIONS = [
         "test_no_median_is_of_fewer_than_five_units",
     ),
     Mutation(
-        "a balance that differs downwards differs",
-        "values.py:without_differences",
-        'pl.col("balance_difference").abs() >',
-        'pl.col("balance_difference") >',
-        "test_a_balance_that_differs_downwards_differs_too",
-    ),
-    Mutation(
         "a report of another statement hides none",
         "choice.py:listed_reports",
         'pl.col("report_id").filter("own").max()',

@@ -58,9 +58,7 @@ class Summary(NamedTuple):
 
     def called(self, lang: Lang, statistic: str) -> str:
         """Return what a statistic of the value is called."""
-        limits = self._limits(lang) if statistic == "mean" else None
-        of = named(statistic, lang) + (f", {limits}" if limits else "")
-        return f"{figures.called(self.item, lang)} ({of})"
+        return f"{figures.called(self.item, lang)} ({named(statistic, lang)})"
 
     def covered(self, lang: Lang) -> str:
         """Return the number of units with a value, of all; of groups of figures, those in none.
@@ -83,27 +81,14 @@ class Summary(NamedTuple):
         return _WORDS[lang][f"covered {noun}"].format(n=number_format.whole(n, lang), of=of)
 
     def notes(self, lang: Lang) -> list[str]:
-        """Return the notes on units without a value, mixed forms, limits and filings left out."""
-        words = _WORDS[lang]
+        """Return the notes on units without a value, and mixed forms."""
         reasons = self._added("reasons", "reason")
         notes = [
             figures.without([(str(why), n) for why, n in reasons], self.item, lang),
             *figures.forms([(int(form), n) for form, n in self._added("forms", "template")],
                            self.item, lang),
         ]  # fmt: skip
-        if limits := self._limits(lang):
-            notes.append(f"{figures.capitalized(words['mean'])}: {limits}.")
-        notes += figures.numbered(words, {"differing": int(self.table["n_differing"].sum())}, lang)
         return [note for note in notes if note]
-
-    def _limits(self, lang: Lang) -> str | None:
-        """Return the limits of the values of a mean, None without any."""
-        low, high = (self.table[name].drop_nulls() for name in ("limit_low", "limit_high"))
-        if low.is_empty():
-            return None
-        ends = {"low": low[0], "high": high[0]}
-        written = {key: figures.written(self.item, end, lang) for key, end in ends.items()}
-        return _WORDS[lang]["limits"].format(**written)
 
     def write(self, statistic: str, number: float, lang: Lang, more: int = 0) -> str:
         """Write a number of a statistic, or with more decimals."""

@@ -38,9 +38,6 @@ _STATISTICS: Final = pl.Schema(
         "share_top5": pl.Float64(),
         "weighted": pl.Float64(),
         "n_excluded": pl.Int64(),
-        "limit_low": pl.Float64(),
-        "limit_high": pl.Float64(),
-        "n_differing": pl.Int64(),
         "n_ungrouped": pl.Int64(),
         "by": pl.List(pl.String),
     }
@@ -115,18 +112,14 @@ def summary(
     figures: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = "kraj",
-    *,
-    limits: tuple[float, float] | None = None,
-    max_difference: float | None = None,
 ) -> pl.DataFrame:
     """Summarize items or ratios by group and year, with what each number covers.
 
     A unit is counted once per year, by the rule of the charts: of several rows of a unit and year
     the one with figures, of the current column, of the longer period, of the later end. Values that
     are missing are left out and counted, never taken for zero; so are values of rows whose
-    ``reason`` says that there are no figures, such as a sum of nothing. Left out are also, where
-    asked for, filings that do not add up. Nothing is scaled to 12 months, nothing deflated; codes
-    are today's.
+    ``reason`` says that there are no figures, such as a sum of nothing. Nothing is scaled to 12
+    months, nothing deflated; codes are today's.
 
     Args:
         figures: As `financials` or `ratios` returns them; a LazyFrame is collected, of the needed
@@ -134,10 +127,6 @@ def summary(
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
             end of each period.
-        limits: Two shares, such as ``(0.01, 0.99)``: values beyond these quantiles of their year
-            are set to them in ``mean``, never in sum, median or counts.
-        max_difference: Euro: filings whose balance differs by more, and those with a failing sum,
-            are left out.
 
     Returns:
         One row per value, group and year, in this order: ``value``; the groups (String, codes; null
@@ -150,10 +139,9 @@ def summary(
         where a value is negative) (Float64); of a ratio also ``weighted`` (the sum of its
         numerators by that of its denominators, of the rows that have the ratio; null where the
         frame has no items) and ``n_excluded`` (Int64: rows without the ratio because the divisor is
-        not above zero); ``limit_low`` and ``limit_high`` (the limits of the year),
-        ``n_differing`` (Int64: filings left out by *max_difference*), ``n_ungrouped`` (Int64, null
-        but for ``size_by_law``: the units without figures, which have no size and so are in none
-        of these groups; ``without`` is null there), ``by`` (List of String: the groups).
+        not above zero), ``n_ungrouped`` (Int64, null but for ``size_by_law``: the units without
+        figures, which have no size and so are in none of these groups; ``without`` is null there),
+        ``by`` (List of String: the groups).
 
     Raises:
         UsageError: An argument is wrong, a column is missing, or the frame has individual and
@@ -167,19 +155,14 @@ def summary(
         [('roa', 40, 19, 21)]
     """
     names, fields = arguments.names("value", value), groupings(by)
-    ends = values.checked_limits(limits)
     check_columns(figures, fields)
-    also = needed(fields)
-    also |= {"balance_difference", "sums_failing"} if max_difference is not None else set()
-    table = values.narrowed(figures, names, also)
+    table = values.narrowed(figures, names, needed(fields))
     table, _ = one_row_per_year(table)
     for field in fields:
         table = groups.with_group(table, field)
     table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
-    table, off = values.without_differences(table, max_difference)
     keys = [*fields, "year"]
-    left_out = off.group_by(keys).agg(n_differing=pl.len().cast(pl.Int64))
-    parts = [_of_value(table, name, keys, ends, left_out) for name in names]
+    parts = [_of_value(table, name, keys) for name in names]
     of_figures = any(map(groups.is_of_figures, fields))
     others = [key for key in keys if not groups.is_of_figures(key)]
     ungrouped = table.filter(~has_figures(table.schema)).group_by(others)
@@ -190,9 +173,6 @@ def summary(
         .with_columns(
             n_ungrouped=pl.when(of_figures).then(pl.col("n_ungrouped").fill_null(0)),
             without=pl.when(not of_figures).then("without"),
-            n_differing=pl.when(max_difference is not None).then(
-                pl.col("n_differing").fill_null(0)
-            ),
             by=pl.lit(fields, pl.List(pl.String)),
         )
         .sort(order, nulls_last=True)
@@ -201,20 +181,14 @@ def summary(
     )
 
 
-def _of_value(
-    table: pl.DataFrame,
-    name: str,
-    keys: list[str],
-    limits: tuple[float, float] | None,
-    left_out: pl.DataFrame,
-) -> pl.DataFrame:
+def _of_value(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
     """Return the statistics of one value, why some have none, and on which forms it was filed."""
-    rows = values.with_limits(_rows_of(table, name, keys), limits)
+    rows = _rows_of(table, name, keys)
     has = pl.col("value").is_not_null()
     without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
     forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
     statistics = _statistics(rows, keys, is_ratio=name in ratios.NUMBERS)
-    for part in (without, forms, left_out):
+    for part in (without, forms):
         statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
     counts = ["units", "n", "without", *(["n_excluded"] if name in ratios.NUMBERS else [])]
     return statistics.with_columns(
@@ -250,12 +224,10 @@ def _statistics(rows: pl.DataFrame, keys: list[str], *, is_ratio: bool) -> pl.Da
         n=value.count().cast(pl.Int64),
         without=value.null_count().cast(pl.Int64),
         sum=pl.when(value.count() > 0).then(value.sum()),
-        mean=pl.col("limited").mean(),
+        mean=value.mean(),
         **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile
         weighted=pl.when(under.count() > 0).then(pl.col(_OVER).sum() / under.sum()),
         n_excluded=(excluded if is_ratio else pl.lit(None)).cast(pl.Int64),
-        limit_low=pl.col("limit_low").first(),
-        limit_high=pl.col("limit_high").first(),
     )
     ordered = pl.col(_ORDERED)
     largest = ordered.list.tail(_TOP).list.sum()

@@ -122,54 +122,6 @@ def test_why_there_is_no_value_is_counted(figures: pl.DataFrame) -> None:
         assert {part["reason"]: part["count"] for part in found["reasons"]} == counts
 
 
-def test_limits_change_the_mean_alone(figures: pl.DataFrame) -> None:
-    """Values beyond the quantiles of their year count as those; the limits stand in columns."""
-    plain = fk.summary(figures, "sales", by="kraj")
-    limited = fk.summary(figures, "sales", by="kraj", limits=(0.05, 0.9))
-
-    apart = ("mean", "limit_low", "limit_high")
-    assert limited.drop(apart).equals(plain.drop(apart))
-    assert plain["limit_low"].null_count() == plain.height
-    by_year = by_group(rows_of(figures), "year")
-    for found in rows_of(limited):
-        values = [r["sales"] for r in by_year[(found["year"],)] if r["sales"] is not None]
-        low, high = quantile(values, 0.05), quantile(values, 0.9)
-        assert (found["limit_low"], found["limit_high"]) == pytest.approx((low, high))
-        own = [
-            min(max(row["sales"], low), high)
-            for row in by_year[(found["year"],)]
-            if row["kraj"] == found["kraj"] and row["sales"] is not None
-        ]
-        assert found["mean"] == (pytest.approx(mean(own)) if own else None)
-
-
-def test_filings_that_do_not_add_up_are_left_out_and_counted(figures: pl.DataFrame) -> None:
-    """By their balance, or by a sum that fails; a group of nothing else remains with its number."""
-    result = fk.summary(figures, "sales", by="kraj", max_difference=1)
-
-    rows = rows_of(figures)
-    off = [
-        row for row in rows if abs(row["balance_difference"] or 0) > 1 or (row["sums_failing"] or 0)
-    ]
-    assert len(off) > 20
-    assert result["n_differing"].sum() == len(off)
-    assert result["units"].sum() == len(rows) - len(off)
-    lone = figures.filter(pl.col("balance_difference") > 1).head(1)
-    assert fk.summary(lone, "sales", max_difference=1).select("units", "n_differing").rows() == [
-        (0, 1)
-    ]
-
-
-def test_a_balance_that_differs_downwards_differs_too() -> None:
-    """By the amount, whichever side is the larger."""
-    rows = {"unit_id": [1, 2, 3], "year": [2020] * 3, "sales": [1.0, 2.0, 4.0],
-            "balance_difference": [-40.0, 40.0, -1.0], "sums_failing": [0] * 3}  # fmt: skip
-
-    result = fk.summary(pl.DataFrame(rows), "sales", by=None, max_difference=1)
-
-    assert result.select("units", "sum", "n_differing").row(0) == (1, 4.0, 2)
-
-
 def test_a_negative_value_leaves_no_share_of_the_largest() -> None:
     """Of a sum above zero too: five values could be more than all."""
     values = [-1.0, 10.0, 20.0]
@@ -284,9 +236,6 @@ def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:
         ({"value": "sales", "by": "sekcia"}, r"by='sekcia' is not known; .*section"),
         ({"value": "sales", "by": ["kraj", "age", "section"]}, "by: 3 groups; give one, or two"),
         ({"value": "sales", "by": "sidlo"}, "by='sidlo' is not a column of the frame"),
-        ({"value": "sales", "limits": (0.9, 0.1)}, r"limits=\(0.9, 0.1\) are not two shares"),
-        ({"value": "sales", "limits": 0.1}, "limits=0.1 are not two shares"),
-        ({"value": "sales", "max_difference": -1}, "max_difference=-1 is not an amount"),
     ],
 )
 def test_what_cannot_be_summarized(
@@ -303,8 +252,6 @@ def test_a_frame_of_something_else_is_refused(figures: pl.DataFrame) -> None:
         fk.summary(pl.DataFrame({"sales": [1.0]}), "sales")
     with pytest.raises(fk.UsageError, match=r"^value='kraj' is String; give a column of numbers"):
         fk.summary(figures, "kraj")
-    with pytest.raises(fk.UsageError, match=re.escape("no column 'balance_difference'")):
-        fk.summary(figures.drop("balance_difference"), "sales", max_difference=1)
     with pytest.raises(fk.UsageError, match=r"no column 'datumZalozenia'.*fk\.financials"):
         fk.summary(figures.drop("datumZalozenia"), "sales", by="age")
 
