@@ -21,7 +21,7 @@ _FIRST_YEAR: Final = 1901  # programs disagree on the days before
 _WHOLE: Final = "#,##0;[Red]-#,##0"
 _TWO_DECIMALS: Final = "#,##0.00;[Red]-#,##0.00"
 _THREE_DECIMALS: Final = "#,##0.000;[Red]-#,##0.000"
-_PER_CENT: Final = "0.0%;[Red]-0.0%"
+_FORM_OF: Final = {"share": "0.0%;[Red]-0.0%", "number": _TWO_DECIMALS}
 _MOMENT: Final = "yyyy-mm-dd hh:mm:ss"
 _FORMS: Final[Any] = {pl.Date: "yyyy-mm-dd", pl.Datetime: _MOMENT, pl.Duration: "[h]:mm:ss"}
 _BROADEST: Final = 420  # pixels of a column; a character has 7
@@ -39,8 +39,8 @@ def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = No
     import xlsxwriter
 
     _check(frame)
-    forms = {
-        name: _forms_of_floats(frame[name], quantities(frame, name))
+    forms: dict[Any, str] = {
+        name: _form_of_floats(frame[name], quantities(frame, name))
         for name, dtype in frame.schema.items()
         if dtype.is_float()
     }
@@ -53,20 +53,13 @@ def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = No
         frame.write_excel(
             workbook,
             sheet,
-            column_formats={
-                **dict.fromkeys(frame.select(cs.integer()).columns, "0"),
-                **{name: rows[0] for name, rows in forms.items() if rows.len()},
-            },
+            column_formats={**dict.fromkeys(frame.select(cs.integer()).columns, "0"), **forms},
             dtype_formats=_FORMS,
             header_format={"bold": True},
             freeze_panes=(1, 0),
         )
         for index, (name, dtype) in enumerate(frame.schema.items()):
             if name in forms:
-                for form in forms[name].unique() if forms[name].n_unique() > 1 else ():
-                    row_format = workbook.add_format({"num_format": form})
-                    for row in (forms[name] == form).arg_true():
-                        sheet.write(row + 1, index, frame[name][row], row_format)
                 sheet.set_column(index, index, _width(frame[name], forms[name]))
             elif isinstance(dtype, pl.Datetime):
                 sheet.set_column(index, index, len(_MOMENT) + 2)
@@ -133,26 +126,27 @@ def _as_text(frame: pl.DataFrame) -> Iterator[pl.Series]:
             yield column.dt.to_string("iso")
 
 
-def _width(values: pl.Series, forms: pl.Series) -> int:
+def _width(values: pl.Series, form: str) -> int:
     """Return the characters that the longest number of a column of floats has as it is shown."""
-    decimals = max((form.partition(".")[2].find(";") for form in forms.unique()), default=0)
+    decimals = max(form.partition(".")[2].find(";"), 0)
     ends = [end for end in (values.min(), values.max()) if end is not None]
-    lengths = [len(format(end, f",.{max(decimals, 0)}f")) for end in ends]
+    lengths = [len(format(end, f",.{decimals}f")) for end in ends]
     return min(max([_NARROWEST, *lengths]), _BROADEST // 7)
 
 
-def _forms_of_floats(values: pl.Series, quantities: pl.Series) -> pl.Series:
-    """Return the number formats of a column: shares in per cent, other ratios two decimals.
+def _form_of_floats(values: pl.Series, quantities: pl.Series) -> str:
+    """Return the number format of a column: shares in per cent, other ratios two decimals.
 
     Amounts, and what the package does not know, have no decimals where all of the column are whole;
-    otherwise amounts have two and the others three.
+    otherwise amounts have two and the others three. A column of several quantities, such as that of
+    a summary of several values, is shown as a spreadsheet shows any number.
     """
-    x, quantity = pl.col("x"), pl.col("quantity")
-    are_whole = (x == x.round()).all().over("quantity")
-    return pl.DataFrame({"x": values, "quantity": quantities}).select(
-        pl.when(quantity.eq("share")).then(pl.lit(_PER_CENT))
-        .when(quantity.eq("number")).then(pl.lit(_TWO_DECIMALS))
-        .when(are_whole).then(pl.lit(_WHOLE))
-        .when(quantity.eq("amount")).then(pl.lit(_TWO_DECIMALS))
-        .otherwise(pl.lit(_THREE_DECIMALS))
-    ).to_series()  # fmt: skip
+    kinds = quantities.filter(values.is_not_null()).unique().to_list()
+    if len(kinds) > 1:
+        return "General"
+    quantity = kinds[0] if kinds else None
+    if quantity in _FORM_OF:
+        return _FORM_OF[quantity]
+    if (values == values.round()).all():
+        return _WHOLE
+    return _TWO_DECIMALS if quantity == "amount" else _THREE_DECIMALS

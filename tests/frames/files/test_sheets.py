@@ -249,7 +249,7 @@ def test_shares_are_in_per_cent_and_other_numbers_are_not(tmp_path: Path) -> Non
         ("r", "current_ratio"): [False],
         ("c", "sales"): [False], ("c", "sales_growth"): [True], ("c", "sales_before"): [False],
         ("c", "share"): [False], ("c", "share_a"): [True],
-        ("s", "value"): [False, False], ("s", "median"): [True, False],
+        ("s", "value"): [False, False], ("s", "median"): [False, False],
         ("s", "share_top5"): [True, True],
     }  # fmt: skip
 
@@ -275,10 +275,10 @@ FORMS: list[tuple[str, list[float | None], dict[str, Any], list[str]]] = [
     ("any other own_name", [154_599.0, 1 / 3], {}, [THREE, THREE]),
     ("own_name_growth", [0.5], {"own_name": [1.5]}, [PER_CENT]),
     ("own_name_growth", [0.5], {}, [THREE]),
-    ("summary sum", [7.0, 8.0, 0.5, 1.5],
-     {"value": ["sales", "ebitda", "roa", "in05"]}, [WHOLE, WHOLE, PER_CENT, TWO]),
-    ("summary median", [7.0, 8.5, 3.0, 0.5],
-     {"value": ["sales", "sales", "own_name", None]}, [TWO, TWO, THREE, THREE]),
+    ("summary sum", [7.0, 8.0], {"value": ["sales", "ebitda"]}, [WHOLE, WHOLE]),
+    ("summary p10", [0.5, None], {"value": ["roa", "sales"]}, [PER_CENT, PER_CENT]),
+    ("mixed median", [7.0, 0.5], {"value": ["sales", "roa"]}, ["General", "General"]),
+    ("own median", [8.5, 0.5], {"value": ["own_name", None]}, [THREE, THREE]),
     ("items value", [7.0, 1.25], {"item": ["sales", "sales"]}, [TWO, TWO]),
     ("history 2024", [7.5], {"label": ["a"], "number": [1], "item": [None]}, [TWO]),
     ("any 2024", [7.5], {}, [THREE]),
@@ -295,7 +295,7 @@ def test_numbers_have_the_decimals_of_what_they_are(
     beside: dict[str, Any],
     expected: list[str],
 ) -> None:
-    """Amounts whole or in cents by the whole column, shares in per cent, other ratios by two."""
+    """By the whole column: amounts whole or in cents, shares in per cent, other ratios by two."""
     columns = {case.split()[-1]: column, **beside}
     frame = pl.DataFrame({name: [None, *values] for name, values in columns.items()})
 
@@ -376,11 +376,12 @@ def test_csv_has_ratios_and_shares_to_six_digits(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) -> None:
-    """Of a ratio with six digits in csv; of one that is a share in per cent, in xlsx."""
+    """Of a ratio with six digits in csv; in xlsx, where it is of one, as a share in per cent."""
     unit = money().drop_nulls("total_assets")["unit_id"][0]
     values = ["roa", "current_ratio", "sales"]
     frames = {
         "s": fk.summary(money(), values),
+        "r": fk.summary(money(), "roa"),
         "p": fk.peers(money(), unit, values),
     }
     for name, frame in frames.items():
@@ -399,7 +400,8 @@ def test_each_statistic_is_written_as_the_value_that_it_is_of(tmp_path: Path) ->
                 where = (name, value, column, number)
                 is_share = value == "roa" or column in ("share_top5", "percentile")
                 cell = sheet.cell(row + 2, frame.columns.index(column) + 1)
-                assert ("%" in cell.number_format) == is_share, where
+                of_one = name == "r" or column in ("share_top5", "percentile")
+                assert ("%" in cell.number_format) == of_one, where
                 digits = float(f"{number:.6g}") if value != "sales" or is_share else number
                 assert float(csv[column][row]) == pytest.approx(digits, rel=1e-15), where
 
