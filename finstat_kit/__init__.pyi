@@ -3,7 +3,6 @@
 from . import errors as errors
 from .charts.plot_counts import plot_counts as plot_counts
 from .charts.plot_history import plot_history as plot_history
-from .charts.plot_last_changes import plot_last_changes as plot_last_changes
 from .charts.plot_map import plot_map as plot_map
 from .charts.plot_spread import plot_spread as plot_spread
 from .charts.unit_page import unit_page as unit_page
@@ -15,7 +14,6 @@ from .client.current import (
     cite as cite,
     codelist as codelist,
     codelists as codelists,
-    compare as compare,
     count_by as count_by,
     districts as districts,
     download as download,

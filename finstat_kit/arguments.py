@@ -597,6 +597,8 @@ def _fault_of_call(
     ]  # fmt: skip
     if surplus and "changed_since" in keywords and isinstance(surplus[0], str | date | timedelta):
         return f" takes its arguments by name: give changed_since={surplus[0]!r}"
+    if {"by", "value"} <= set(keywords):
+        keywords = ["by", "value"]  # of a chart; another one has them in another order
     if surplus and keywords:
         passed = value_in_python(surplus[0])
         return f" takes its arguments by name: {passed} may be one of {keywords}"

@@ -30,16 +30,13 @@ def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) ->
 NEAR: Any = "kraje"
 MISSPELT: dict[str, tuple[Callable[[], object], str]] = {
     "count_by": (lambda: REG.count_by(UNITS, NEAR), "kraj"),
-    "compare": (lambda: REG.compare(UNITS, UNITS, by=NEAR), "kraj"),
-    "last_change": (lambda: REG.count_by(UNITS, NEAR, last_change="month"), "kraj"),
     "estimate": (lambda: REG.estimate(NEAR), "kraj"),
     "resolve_labels": (lambda: REG.resolve_labels(UNITS, columns=[NEAR]), "kraj"),
     "a column": (lambda: REG.resolve_labels(UNITS, columns={"okress": "districts"}), "okres"),
     "a codelist": (lambda: REG.resolve_labels(UNITS, columns={"okres": "district"}), "districts"),
-    "plot_counts": (lambda: fk.plot_counts(UNITS, NEAR, register=REG), "kraj"),
-    "plot_map": (lambda: fk.plot_map(UNITS, NEAR, register=REG), "kraj"),
-    "plot_spread": (lambda: fk.plot_spread(UNITS, "id", by=NEAR, register=REG), "kraj"),
-    "plot_last_changes": (lambda: fk.plot_last_changes(UNITS, by=NEAR, register=REG), "kraj"),
+    "plot_counts": (lambda: fk.plot_counts(UNITS, by=NEAR, register=REG), "kraj"),
+    "plot_map": (lambda: fk.plot_map(UNITS, by=NEAR, register=REG), "kraj"),
+    "plot_spread": (lambda: fk.plot_spread(UNITS, value="id", by=NEAR, register=REG), "kraj"),
     "fields": (lambda: fk.fields("unit"), "units"),
     "publish": (lambda: REG.publish(PravnaForma="112"), "pravnaForma"),
 }

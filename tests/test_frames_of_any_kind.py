@@ -83,8 +83,6 @@ TAKING: Final[dict[str, tuple[Callable[[], pl.DataFrame], Callable[[Any], object
     "resolve_labels": (units, REGISTER.resolve_labels),
     "unresolved_codes": (units, REGISTER.unresolved_codes),
     "count_by": (units, REGISTER.count_by),
-    "last_change": (units, lambda frame: REGISTER.count_by(frame, last_change="month")),
-    "compare": (units, lambda frame: REGISTER.compare(frame, frame)),
     "units.get": (units, REGISTER.units.get),
     "filings": (lambda: units().head(8), lambda frame: REGISTER.filings(frame, 2015)),
     "financials": (lambda: units().head(8), lambda frame: REGISTER.financials(frame, 2015)),
@@ -102,13 +100,12 @@ TAKING: Final[dict[str, tuple[Callable[[], pl.DataFrame], Callable[[Any], object
     "peers": (money, lambda frame: fk.peers(frame, a_unit(), "total_assets")),
     "plot_counts": (units, lambda frame: drawn(fk.plot_counts(frame, register=REGISTER))),
     "plot_map": (units, lambda frame: drawn(fk.plot_map(frame, register=REGISTER))),
-    "plot_last_changes": (
-        units, lambda frame: drawn(fk.plot_last_changes(frame, register=REGISTER))
+    "plot_spread": (
+        money, lambda frame: drawn(fk.plot_spread(frame, value="roa", register=REGISTER))
     ),
-    "plot_spread": (money, lambda frame: drawn(fk.plot_spread(frame, "roa", register=REGISTER))),
     "plot_history": (
         lambda: money().filter(unit_id=a_unit()),
-        lambda frame: drawn(fk.plot_history(frame, "total_assets", register=REGISTER)),
+        lambda frame: drawn(fk.plot_history(frame, value="total_assets", register=REGISTER)),
     ),
     "Explorer": (units, lambda frame: fk.Explorer(frame, register=REGISTER).line.value),
     "StatementViewer": (

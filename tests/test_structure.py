@@ -162,7 +162,6 @@ def test_docstrings_name_every_column() -> None:
         "match_places": reg.match_places(pl.Series(["Žilina"]), level="municipality"),
         "unresolved_codes": reg.unresolved_codes(units),
         "count_by": reg.count_by(units, "kraj"),
-        "compare": reg.compare(units, units),
         "filings": reg.filings([], 2015),
         "financials": figures.drop(reg.items()["item"].to_list(), strict=False),
         "cells": reg.cells(reports),

@@ -1,4 +1,4 @@
-"""Bar charts of the units per code, or of the differences between two counts."""
+"""Bar charts of the units per code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from finstat_kit.charts.values import drawn_table
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places import labels
-from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 MOST_BARS: Final = 200
@@ -34,8 +33,8 @@ _WORDS: Final = Words("plot_counts")
 @arguments.checked_call
 def plot_counts(
     frame: labels.Frame,
-    by: Grouping | Sequence[Grouping] = "kraj",
     *,
+    by: Grouping | Sequence[Grouping] = "kraj",
     value: str | None = None,
     top: int | None = None,
     title: str | None = None,
@@ -48,14 +47,13 @@ def plot_counts(
 
     Size classes keep their own order. Rows without a label are grey bars at the bottom, one per
     kind: unknown codes, no code, gone. A repeated label is shown with its code. A single bar is
-    replaced by a sentence. A comparison is drawn as differences, increases to the right of zero and
-    decreases to the left; codes without a difference, if they are most, are in the note. An
-    estimate shows the interval of each bar, including sums of several codes.
+    replaced by a sentence. An estimate shows the interval of each bar, including sums of several
+    codes.
 
     Args:
         frame: Units, counts as `count_by` returns them, whose labels and shares are kept, a
-            summary as `summary` returns it, of which the units with a value are drawn, a
-            comparison as `compare` returns it, or an estimate as `estimate` returns it.
+            summary as `summary` returns it, of which the units with a value are drawn, or an
+            estimate as `estimate` returns it.
         by: The code field to count by, or the one the counts were made by; as in `count_by`.
         value: Of a summary: the item or ratio whose units are counted; None is its only one.
         top: Maximum number of labelled bars, 1 to 200; the others are summed in one pale bar. None
@@ -152,9 +150,6 @@ def _sentence_of_one(table: DrawnTable, drawn: _Bars) -> str | None:
     if drawn.bars.height > 1 or table.of_figures or table.estimate is not None:
         return None
     (bar,), (name,), lang = drawn.bars.to_dicts(), drawn.rows.names, table.lang
-    if table.differs:
-        both = " → ".join(number_format.whole(bar[side], lang) for side in ("count_a", "count_b"))
-        return f"{name}: {both} ({table.write(bar['value'], 0)})"
     # A row selected from counts does not represent all units.
     if bar["share"] is not None and bar["share"] < 1:
         return None
@@ -215,9 +210,6 @@ def _draw_bars(ax: Axes, table: DrawnTable, drawn: _Bars) -> None:
     ax.set_yticks(placed.ticks, names, fontsize=size, linespacing=placed.linespacing)
     ax.tick_params(axis="y", length=0)
     ax.set_xticks([])
-    if table.differs:
-        ax.axvline(0, color=ink, linewidth=0.8)
-        ax.spines["left"].set_visible(False)
     # A few bars keep the thickness of bars among many.
     ax.set_ylim(placed.height - 0.5, -0.5)
 

@@ -95,8 +95,8 @@ class _Chart(NamedTuple):
 @arguments.checked_call
 def plot_history(
     frame: labels.Frame,
-    value: str | Sequence[str] | None = None,
     *,
+    value: str | Sequence[str] | None = None,
     statistic: str | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -143,7 +143,7 @@ def plot_history(
     Example:
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
-        ...     ax = fk.plot_history(fk.financials([365]), "equity", lang="en")
+        ...     ax = fk.plot_history(fk.financials([365]), value="equity", lang="en")
         >>> print(ax.get_title())
         Equity by year
         Skúška Orol 510, s. r. o.

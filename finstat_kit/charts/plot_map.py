@@ -42,11 +42,11 @@ _GRIDS: Final = {
 @arguments.checked_call
 def plot_map(
     frame: labels.Frame,
-    by: Literal["kraj", "okres"] = "kraj",
     *,
+    by: Literal["kraj", "okres"] = "kraj",
     value: str | None = None,
     statistic: str | None = None,
-    unit: str | None = None,
+    per: str | None = None,
     classes: Sequence[float] | None = None,
     title: str | None = None,
     note: str | None = None,
@@ -65,24 +65,23 @@ def plot_map(
     the result as *value*.
 
     Args:
-        frame: Units, counts as `count_by` returns them, a comparison as `compare` returns it, whose
-            differences are drawn, an estimate as `estimate` returns it, with its intervals, any
+        frame: Units, counts as `count_by` returns them, an estimate as `estimate` returns it, any
             frame with ``code`` and *value*, financials, ratios, or a summary as `summary` returns
             it: the values and the notes below are then those of `plot_spread`, and codes of fewer
             than five units have none.
         by: Level of the codes.
         value: Column of numbers, item or ratio to draw; null, NaN, infinity and numbers beyond
-            ±1e100 mean no value. None is the number of units, the difference of a comparison, the
-            only value of a summary.
+            ±1e100 mean no value. None is the number of units, or the only value of a
+            summary.
         statistic: What is drawn of an item or a ratio: ``"sum"`` or another column of numbers of
             `summary`. None is the median. Medians of units are of all their years; any other
             statistic is of one.
-        unit: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
+        per: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
             bound belongs to the class below it, the last class is above all bounds, and the legend
-            lists every class. The colours depend on the bounds alone: with a negative one, and for
-            differences, the scale is centred on zero.
+            lists every class. The colours depend on the bounds alone: with a negative one the scale
+            is centred on zero.
         title: Replaces the heading, with which the notes of figures then begin; the number of
             units below it stays.
         note: Written below the notes of the chart.
@@ -113,18 +112,18 @@ def plot_map(
     captions = texts.captions(register, lang, title, note)
     source, lang = captions.source, captions.lang
     by = labels.field(by, _GRIDS)
-    for name, text in (("value", value), ("statistic", statistic), ("unit", unit)):
+    for name, text in (("value", value), ("statistic", statistic), ("per", per)):
         if text is not None:
             arguments.text(name, text)
     grid = _GRIDS[by]
     tops = None if classes is None else scales.bounds(classes)
-    table = drawn_table.of_places(frame, by, value, statistic, unit, lang, source)
+    table = drawn_table.of_places(frame, by, value, statistic, per, lang, source)
     is_tiled = pl.col("code").is_in(list(grid.tiles)).fill_null(value=False)
     tiled, others = table.rows.filter(is_tiled).drop_nulls("value"), table.rows.filter(~is_tiled)
     values = dict(zip(tiled["code"], tiled["value"], strict=True))
-    is_centred = table.differs or any(number < 0 for number in values.values())
+    is_centred = any(number < 0 for number in values.values())
     if tops is not None:
-        scale = scales.by_bounds(tops, lang, centred=table.differs or tops[0] < 0)
+        scale = scales.by_bounds(tops, lang, centred=tops[0] < 0)
     elif is_centred:
         scale = scales.around_zero(list(values.values()), table.write, lang)
     else:

@@ -43,8 +43,8 @@ _HISTOGRAM_WORDS: Final = Words("histogram")
 @arguments.checked_call
 def plot_spread(
     frame: labels.Frame,
-    value: str,
     *,
+    value: str,
     by: Grouping | Sequence[Grouping] | None = "kraj",
     mark: int | None = None,
     limits: tuple[float, float] | None = None,
@@ -100,7 +100,7 @@ def plot_spread(
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
         ...     money = fk.financials(fk.units.get(fk.units.ids(limit=120)), year=2016)
-        ...     ax = fk.plot_spread(money, "equity_ratio", lang="en")
+        ...     ax = fk.plot_spread(money, value="equity_ratio", lang="en")
         >>> print(ax.get_title())
         Equity ratio by region, 2016
         55 units

@@ -181,7 +181,7 @@ def _source(row: dict[str, Any], lang: Lang) -> str:
 def _picture(money: pl.DataFrame, items: list[str], reg: Register, lang: Lang) -> str:
     """Return the chart of some items as SVG."""
     figure = Figure(figsize=(7.5, 3.6), layout="constrained")
-    plot_history(money, items, lang=lang, ax=figure.subplots(), register=reg)
+    plot_history(money, value=items, lang=lang, ax=figure.subplots(), register=reg)
     file = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "finstat_kit"}):
         figure.savefig(file, format="svg", metadata={"Date": None})

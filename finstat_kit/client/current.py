@@ -349,7 +349,6 @@ locations = _methods.locations
 resolve_labels = _methods.resolve_labels
 unresolved_codes = _methods.unresolved_codes
 count_by = _methods.count_by
-compare = _methods.compare
 panel = _methods.panel
 estimate = _methods.estimate
 match_places = _methods.match_places

@@ -23,7 +23,6 @@ from finstat_kit.client.collections.fetching import Source
 from finstat_kit.client.session import LIVE_RATE, Inner, Session
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
-from finstat_kit.frames.counts.count_by import Every
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.frames.places.locations import Level
 from finstat_kit.frames.text.catalogue import Words
@@ -486,113 +485,42 @@ class Register(Inner, Checked):
         frame: pl.DataFrame | pl.LazyFrame,
         by: Grouping = "kraj",
         *,
-        last_change: Every | None = None,
         lang: Lang | None = None,
     ) -> pl.DataFrame:
         """Count the units of a frame by code, including units without a label.
 
-        With *last_change*, also by the period of the **last** change. That is not a time series of
-        events: the register keeps only the latest change. A unit changed in February and again in
-        May counts for May only, so earlier periods shrink on every later run.
-
         Args:
-            frame: Records, or any frame with the column *by*, and with ``datumPoslednejUpravy``
-                (Date) for *last_change*. A row is a unit; in a frame with ``unit_id``, such as
-                financials of several years, each unit is counted once, by its latest row that
-                has figures.
+            frame: Records, or any frame with the column *by*. A row is a unit; in a frame with
+                ``unit_id``, such as financials of several years, each unit is counted once, by its
+                latest row that has figures.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
                 ``druhVlastnictva`` or ``velkostOrganizacie``; or a group made from other columns:
                 ``section`` or ``division`` (NACE Rev. 2, from ``skNace``), ``age`` (whole years
                 since ``datumZalozenia``, at the register's day), or ``size_by_law`` (of financials
                 alone: the thresholds of Act 431/2002 applied to each year's figures, not the legal
                 group, which changes only after two periods).
-            last_change: Length of a period: ``"day"``, ``"week"`` (from Monday), ``"month"``,
-                ``"quarter"`` or ``"year"``; None counts by code alone.
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
 
         Returns:
             ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
             units), ``kind`` and ``by`` (*by*, in every row). By kind: ``labelled`` by count
             descending, then by code; ``unknown code``; one row ``no code``; one row ``gone`` (rows
-            with ``stav``). Counts of records add up to the height of the frame. With *last_change*:
-            ``period`` (Date, its first day; null for rows without a date, last), ``code``,
-            ``label``, ``count`` (never 0), ``kind`` and ``by``, sorted by period first.
+            with ``stav``). Counts of records add up to the height of the frame.
 
         Raises:
-            UsageError: A column is missing or has another type; *by*, *last_change* or *lang* is
-                not one of the allowed values.
+            UsageError: A column is missing or has another type; *by* or *lang* is not one of the
+                allowed values.
 
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> from datetime import date
             >>> with fk.using(fk.sample()):
             ...     fk.count_by(pl.DataFrame({"kraj": ["SK010", None, "SK010"]}), "kraj").rows()
             [('SK010', 'Bratislavský kraj', 2, 0.666..., 'labelled', 'kraj'),
              (None, None, 1, 0.333..., 'no code', 'kraj')]
-            >>> days = [date(2026, 3, 2), date(2026, 3, 30), date(2026, 5, 4)]
-            >>> units = pl.DataFrame({"datumPoslednejUpravy": days, "kraj": ["SK010"] * 3})
-            >>> with fk.using(fk.sample()):
-            ...     fk.count_by(units, last_change="month", lang="en").rows()
-            [(datetime.date(2026, 3, 1), 'SK010', 'Region of Bratislava', 2, 'labelled', 'kraj'),
-             (datetime.date(2026, 5, 1), 'SK010', 'Region of Bratislava', 1, 'labelled', 'kraj')]
         """
         lang = self._language(lang)
-        if last_change is None:
-            return counts.count_by(frame, by, self._lookup, lang=lang, today=self.today)
-        return counts.count_last_changes(
-            frame, by, self._lookup, last_change=last_change, lang=lang, today=self.today
-        )
-
-    def compare(
-        self,
-        a: pl.DataFrame | pl.LazyFrame,
-        b: pl.DataFrame | pl.LazyFrame,
-        by: By = "kraj",
-        *,
-        names: Sequence[str] | None = None,
-        lang: Lang | None = None,
-    ) -> pl.DataFrame:
-        """Count two frames by code and align the counts; every unit of both is counted.
-
-        A warning reports two windows of last changes: frames that hold the same units except for
-        the day of their last change, such as those changed since January and those changed since
-        June. A unit that changes again leaves the earlier window, so that their difference is not a
-        change over time.
-
-        Args:
-            a: Records, any frame with the column *by*, or counts as `count_by` returns them.
-            b: The same, to compare with *a*.
-            by: A code field, as in `count_by`; for counts, the field they were counted by.
-            names: What *a* and *b* are, such as ``("before", "after")``, for charts. None names two
-                windows of last changes by their first and last days.
-            lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
-
-        Returns:
-            ``code``, ``label`` (String), ``count_a``, ``count_b``, ``difference`` (*b* minus *a*;
-            Int64), ``share_a``, ``share_b`` (Float64, 0 to 1, of all rows of each; null where
-            there are none), ``kind``, ``by`` (*by*, in every row), ``windows`` (Boolean: both are
-            windows of last changes; null where the frames have no days of change), ``name_a`` and
-            ``name_b`` (String, null where there are none), in the order of `count_by` for *a*.
-            ``no code`` and ``gone`` have one row each. `plot_counts` and `plot_map` draw it.
-
-        Raises:
-            UsageError: A column is missing, counts were made by another field than *by*, their
-                columns have other types than those of `count_by` (codes read from csv as numbers),
-                a count is null or negative, or a code appears in two rows of them.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> a = pl.DataFrame({"kraj": ["SK010", "SK010", None]})
-            >>> b = pl.DataFrame({"kraj": ["SK010", None, None, "SK042"]})
-            >>> with fk.using(fk.sample()):
-            ...     fk.compare(a, b).select("code", "count_a", "count_b", "difference").rows()
-            [('SK010', 2, 1, -1), ('SK042', 0, 1, 1), (None, 1, 2, 1)]
-        """
-        from finstat_kit.frames.counts import compare as comparison
-
-        return comparison.compare(a, b, by, self._lookup, names=names, lang=self._language(lang))
+        return counts.count_by(frame, by, self._lookup, lang=lang, today=self.today)
 
     def panel(
         self,

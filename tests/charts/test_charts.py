@@ -6,7 +6,6 @@ import io
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values.drawn_table import drawn_rows
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames.counts.count_by import COUNTS, LAST_CHANGES
+from finstat_kit.frames.counts.count_by import COUNTS
 from finstat_kit.frames.places.groups import GROUPS
 from finstat_kit.protocol import wire
 from tests.support.charts import EVERY, figures
@@ -35,7 +34,6 @@ from tests.support.pictures import (
     bars,
     check_legible,
     drawn,
-    notes,
     own,
     texts,
     written,
@@ -100,8 +98,8 @@ def test_a_share_that_is_not_known_is_not_written() -> None:
     counts = fk.count_by(all_units(), "okres").with_columns(share=pl.lit(None, pl.Float64))
     some = counts.with_columns(share=pl.when(pl.col("code") == counts["code"][0]).then(0.25))
 
-    none = fk.plot_counts(counts, "okres", top=5, lang="en", ax=axes())
-    one = fk.plot_counts(some, "okres", top=5, lang="en", ax=axes())
+    none = fk.plot_counts(counts, by="okres", top=5, lang="en", ax=axes())
+    one = fk.plot_counts(some, by="okres", top=5, lang="en", ax=axes())
 
     assert "%" not in written(none)
     assert none.get_xlabel().startswith("number of units\n")
@@ -115,7 +113,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
     labelled = counts.filter(pl.col("kind") == "labelled")
 
     rows = drawn_rows(counts.rename({"count": "value"}), 5)
-    found = bars(fk.plot_counts(counts, "okres", top=5, ax=axes()))
+    found = bars(fk.plot_counts(counts, by="okres", top=5, ax=axes()))
 
     assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
     assert rows["value"].sum() == all_units().height
@@ -127,7 +125,7 @@ def test_what_top_cuts_off_is_one_bar() -> None:
 
 def test_a_long_rest_hides_nothing() -> None:
     """A rest that would dwarf all others runs off the axis, which says so."""
-    ax = fk.plot_counts(all_units(), "okres", top=2, lang="en", ax=axes())
+    ax = fk.plot_counts(all_units(), by="okres", top=2, lang="en", ax=axes())
     counts = fk.count_by(all_units(), "okres").rename({"count": "value"})
     rest = drawn_rows(counts, 2).filter(kind="rest")["value"][0]
 
@@ -160,25 +158,21 @@ def made_by(by: By) -> dict[str, pl.DataFrame]:
         "filtered": counts.head(5).filter(kept).sort("code"),
         "joined": pl.concat([counts.head(1), counts.slice(1)]),
         "from a file": pl.read_csv(file.getvalue(), schema=COUNTS),
-        "comparison": fk.compare(all_units().head(400), all_units().tail(300), by),
         "estimate": SAMPLE.estimate(by, n=50),
     }
 
 
-@pytest.mark.parametrize(
-    "kind", ["counts", "comparison", *slow("filtered", "joined", "from a file", "estimate")]
-)
+@pytest.mark.parametrize("kind", ["counts", *slow("filtered", "joined", "from a file", "estimate")])
 def test_a_result_is_drawn_under_its_own_field(kind: str) -> None:
     """Legal forms are not regions: what was made by another field than *by* is an error."""
     frame = made_by("pravnaForma")[kind]
 
-    fk.plot_counts(frame, "pravnaForma", ax=axes())
-    share = "share_b" if kind == "comparison" else "share"
+    fk.plot_counts(frame, by="pravnaForma", ax=axes())
     drawings: list[Callable[[], Axes]] = [
         lambda: fk.plot_counts(frame),
-        lambda: fk.plot_counts(frame.lazy(), "okres"),
+        lambda: fk.plot_counts(frame.lazy(), by="okres"),
         lambda: fk.plot_map(frame),
-        lambda: fk.plot_map(frame, "okres", value=share),
+        lambda: fk.plot_map(frame, by="okres", value="share"),
     ]
     for draw in drawings:
         with pytest.raises(fk.UsageError, match="was made by 'pravnaForma'; give by='pravnaForma'"):
@@ -189,8 +183,8 @@ def test_labels_that_repeat_carry_their_code() -> None:
     """Two places of one name can be told apart, also when only one of them is drawn."""
     frame = pl.DataFrame({"sidlo": ["SK0414543314", "SK0418524816", "SK0418524816", "582000"]})
 
-    all_three = bars(fk.plot_counts(frame, "sidlo", ax=axes()))
-    first = bars(fk.plot_counts(frame, "sidlo", top=1, ax=axes()))
+    all_three = bars(fk.plot_counts(frame, by="sidlo", ax=axes()))
+    first = bars(fk.plot_counts(frame, by="sidlo", top=1, ax=axes()))
 
     assert list(all_three) == ["Lúčka (SK0418524816)", "Bratislava", "Lúčka (SK0414543314)"]
     assert next(iter(first)) == "Lúčka (SK0418524816)"
@@ -210,7 +204,7 @@ def test_words_that_the_register_cuts_are_whole(by: By, cut: list[str], lang: La
     """In charts; a frame keeps the register's labels."""
     labels = fk.count_by(all_units(), by, lang=lang)["label"].to_list()
 
-    found = list(bars(fk.plot_counts(all_units(), by, lang=lang, ax=axes(8, 12))))
+    found = list(bars(fk.plot_counts(all_units(), by=by, lang=lang, ax=axes(8, 12))))
 
     assert set(cut) <= set(labels)
     assert not [name for name in found for label in cut if label in name]
@@ -224,7 +218,9 @@ def test_places_abroad_are_last() -> None:
     money = {"kraj": ["SK010", "SKZZ"] * 5, "unit_id": range(10), "sales": [1.0, 9.0] * 5}
 
     found = list(bars(fk.plot_counts(counts, lang="en", ax=axes())))
-    boxes = fk.plot_spread(pl.DataFrame(money), "sales", lang="en", ax=axes(), register=SAMPLE)
+    boxes = fk.plot_spread(
+        pl.DataFrame(money), value="sales", lang="en", ax=axes(), register=SAMPLE
+    )
 
     assert found == ["Region of Bratislava", "Abroad"]
     assert [label.get_text() for label in boxes.get_yticklabels()] == found
@@ -250,7 +246,7 @@ def test_counts_keep_their_labels() -> None:
 def test_bars_are_legible(field: By, lang: Lang) -> None:
     """No text lies on another or over the edge, whatever is counted."""
     number = drawn_rows(fk.count_by(all_units(), field).rename({"count": "value"}), 30).height
-    ax = fk.plot_counts(all_units(), field, lang=lang, ax=own(number))
+    ax = fk.plot_counts(all_units(), by=field, lang=lang, ax=own(number))
 
     check_legible(ax)
     assert drawing.WORDS[lang][field] in ax.get_title()
@@ -278,13 +274,8 @@ def test_full_size_is_legible(
     """Of 2,900 municipalities the first are shown and the others are one bar."""
     register, units = municipal
     ax = axes(*size) if size else own(34)
-    fk.plot_counts(units, "sidlo", register=register, lang=lang, ax=ax)
+    fk.plot_counts(units, by="sidlo", register=register, lang=lang, ax=ax)
     check_legible(ax)
-    if size is None:
-        check_legible(
-            fk.plot_last_changes(units, "sidlo", register=register, lang=lang, ax=axes(9, 4.8))
-        )
-
     assert sum(bars(ax).values()) == units.height
     assert len(bars(ax)) <= 34
     assert f"{drawing.WORDS[lang]['rest']} (" in written(ax)
@@ -301,7 +292,7 @@ def test_long_labels_are_cut(length: int) -> None:
             by=pl.lit("okres"),
             label=pl.col("label") + "\n$x$",
         )
-        ax = fk.plot_counts(table, "okres", ax=own(30))
+        ax = fk.plot_counts(table, by="okres", ax=own(30))
 
     check_legible(ax)
     assert len(bars(ax)) == 30
@@ -317,9 +308,8 @@ def test_few_units_are_legible(number: int, lang: Lang) -> None:
 
     for ax in (
         fk.plot_counts(few, lang=lang, ax=own(3)),
-        fk.plot_last_changes(few, lang=lang, ax=axes(9, 4.8)),
         fk.plot_map(few, lang=lang, ax=axes(8, 3.9)),
-        fk.plot_map(few, "okres", lang=lang, ax=axes(10, 6.4)),
+        fk.plot_map(few, by="okres", lang=lang, ax=axes(10, 6.4)),
     ):
         check_legible(ax)
         noun = {"sk": "jednotka" if number == 1 else "jednotiek", "en": "unit"}[lang]
@@ -364,7 +354,7 @@ def test_every_chart_names_the_sample(name: str, lang: Lang) -> None:
 def test_every_field_has_its_words(by: Grouping) -> None:
     """In both languages; a heading never shows the name of a column."""
     frame = figures() if by == "size_by_law" else all_units()
-    charts = [fk.plot_counts(frame, by, lang=lang, top=1, ax=axes()) for lang in LANGS]
+    charts = [fk.plot_counts(frame, by=by, lang=lang, top=1, ax=axes()) for lang in LANGS]
     sk, en = (" ".join(ax.get_title().split()) for ax in charts)
 
     assert sk.startswith("Účtovné jednotky podľa ")
@@ -420,46 +410,6 @@ def test_a_served_sample_is_invented_too() -> None:
     assert "invented" not in repr(fk.Register(url))
 
 
-def test_last_changes_are_counted_by_period_and_code() -> None:
-    """By period, then as `count_by`; gone rows and those without code or date are kept."""
-    frame = pl.DataFrame(
-        {
-            "datumPoslednejUpravy": [
-                date(2026, 3, 1),
-                date(2026, 3, 31),
-                date(2026, 3, 31),
-                date(2026, 5, 4),
-                date(2026, 5, 5),
-                None,
-            ],
-            "kraj": ["SK010", "SK010", None, "1", "SK010", "SK021"],
-            "stav": [None, None, None, None, "ZMAZANÉ", None],
-        }
-    )
-
-    changes = fk.count_by(frame, last_change="month", lang="en")
-
-    assert changes.schema == LAST_CHANGES
-    assert changes.rows() == [
-        (date(2026, 3, 1), "SK010", "Region of Bratislava", 2, "labelled", "kraj"),
-        (date(2026, 3, 1), None, None, 1, "no code", "kraj"),
-        (date(2026, 5, 1), "1", None, 1, "unknown code", "kraj"),
-        (date(2026, 5, 1), None, None, 1, "gone", "kraj"),
-        (None, "SK021", "Region of Trnava", 1, "labelled", "kraj"),
-    ]
-    assert changes.equals(fk.count_by(frame.lazy(), last_change="month", lang="en"))
-    weeks = fk.count_by(frame, last_change="week")
-    assert weeks["period"].unique().sort(nulls_last=True).to_list() == [
-        date(2026, 2, 23),
-        date(2026, 3, 30),
-        date(2026, 5, 4),
-        None,
-    ]
-    ax = fk.plot_last_changes(frame, lang="en", ax=axes(9, 4.8))
-    assert "Without a date of change (not shown): 1." in notes(ax)
-    assert fk.count_by(frame.head(0), last_change="month").schema == LAST_CHANGES
-
-
 def test_foreign_text_is_no_formula() -> None:
     """A dollar sign is a dollar sign, also where two would begin a formula that is broken."""
     odd = "_$\\frac{$ & <b>"
@@ -484,14 +434,11 @@ plot_counts: Any = fk.plot_counts
 plot_map: Any = fk.plot_map
 
 
-plot_last_changes: Any = fk.plot_last_changes
-
-
 @pytest.mark.parametrize(
     ("call", "named"),
     [
-        (lambda: plot_counts(all_units(), "regions"), r"by='regions' is not known.*'kraj'"),
-        (lambda: plot_counts(counts_of(2), "regions"), r"by='regions' is not known"),
+        (lambda: plot_counts(all_units(), by="regions"), r"by='regions' is not known.*'kraj'"),
+        (lambda: plot_counts(counts_of(2), by="regions"), r"by='regions' is not known"),
         (
             lambda: plot_counts(all_units(), top=0),
             "top=0 is not allowed; give a whole number, 1 to",
@@ -500,15 +447,15 @@ plot_last_changes: Any = fk.plot_last_changes
         (lambda: plot_counts(all_units(), lang="de"), "lang='de' is not known; give 'sk' or 'en'"),
         (lambda: plot_counts(all_units(), ax=[1]), "ax is a list; give the Axes of a figure"),
         (
-            lambda: plot_counts(counts_of(2).cast({"count": pl.String}), "sidlo"),
+            lambda: plot_counts(counts_of(2).cast({"count": pl.String}), by="sidlo"),
             "'count' is String; give counts as fk.count_by does",
         ),
         (
-            lambda: plot_counts(counts_of(2).with_columns(count=-1), "sidlo"),
+            lambda: plot_counts(counts_of(2).with_columns(count=-1), by="sidlo"),
             "'count' has nulls or neg",
         ),
-        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x")), "sidlo"), "'kind' has"),
-        (lambda: plot_map(all_units(), "sidlo"), r"by='sidlo' is not known.*\['kraj', 'okres'\]"),
+        (lambda: plot_counts(counts_of(2).with_columns(kind=pl.lit("x")), by="sidlo"), "'kind' "),
+        (lambda: plot_map(all_units(), by="sidlo"), r"by='sidlo' is not .*\['kraj', 'okres'\]"),
         (lambda: plot_map(all_units(), value="x"), "value='x': units can only be counted here"),
         (lambda: plot_map(fk.count_by(all_units(), "okres")), "made by 'okres'; give by='okres'"),
         (
@@ -522,10 +469,6 @@ plot_last_changes: Any = fk.plot_last_changes
             "'SK010' appears in two rows; give each code once",
         ),
         (lambda: plot_map(pl.DataFrame({"code": [1], "count": [1]})), "Int64; codes are text"),
-        (
-            lambda: plot_counts(fk.count_by(all_units(), "kraj", last_change="year")),
-            "counts by period are not drawn; give the records",
-        ),
         (
             lambda: plot_map(pl.DataFrame({"kraj": ["SK010"], "sales": [1.0]}), value="sale"),
             "value='sale' is not a column; did you mean 'sales'",
@@ -541,20 +484,8 @@ plot_last_changes: Any = fk.plot_last_changes
             "'rate' is String; give a column of numbers, there is none",
         ),
         (
-            lambda: plot_last_changes(all_units(), "section"),
-            "by='section' is not known; give one of",
-        ),
-        (
-            lambda: plot_last_changes(all_units(), every="2h"),
-            "every='2h' is not known; give one of",
-        ),
-        (
-            lambda: plot_last_changes(all_units().select("kraj")),
-            "'datumPoslednejUpravy' is not there",
-        ),
-        (
-            lambda: plot_last_changes(all_units().cast({"datumPoslednejUpravy": pl.String})),
-            "'datumPoslednejUpravy' is String; give records",
+            lambda: plot_map(all_units(), "okres"),
+            r"takes its arguments by name: 'okres' may be one of \['by', 'value'\]",
         ),
     ],
 )
@@ -580,7 +511,7 @@ reg = fk.use(fk.sample(300))
 units = reg.units.get(reg.units.ids())
 before = mpl.rcParams.copy()  # a look at its items would import pyplot
 def draw():
-    for plot in (fk.plot_counts, fk.plot_map, fk.plot_last_changes):
+    for plot in (fk.plot_counts, fk.plot_map):
         ax = Figure(layout="constrained").subplots()
         assert plot(units, ax=ax) is ax
         ax.figure.canvas.print_figure("/dev/null", format="png")
@@ -624,7 +555,7 @@ def test_what_was_drawn_before_stays() -> None:
     ax = axes(9, 4.8)
     ax.add_patch(Rectangle((0, 0), 1, 1, label="mine"))
 
-    fk.plot_last_changes(all_units(), every="year", ax=ax)
+    fk.plot_map(all_units(), ax=ax)
 
     legend = ax.get_legend()
     assert legend is not None
@@ -640,8 +571,8 @@ def test_a_cell_shows_one_picture() -> None:
         "units = reg.units.get(reg.units.ids())\n"
         "money = reg.financials(units.head(60), 2016)\n"
     )
-    value = {"plot_spread": "money, 'equity'", "plot_history": "money.head(1), 'equity'"}
-    calls = [f"fk.{name}({value.get(name, 'units')})" for name in EVERY]
+    frames = {"plot_spread": "money, value='equity'", "plot_history": "money[:1], value='equity'"}
+    calls = [f"fk.{name}({frames.get(name, 'units')})" for name in EVERY]
     cells = [nbformat.v4.new_code_cell(text) for text in (source, *calls)]
     notebook = nbformat.v4.new_notebook(cells=cells)
 
@@ -665,7 +596,6 @@ def test_every_chart_takes_a_title_and_a_note() -> None:
             for draw, frame in (
                 (fk.plot_counts, units),
                 (fk.plot_map, units),
-                (fk.plot_last_changes, units),
                 (partial(fk.plot_spread, value="equity"), values),
                 (partial(fk.plot_spread, value="equity", by=None), values),
                 (partial(fk.plot_history, value="equity"), values.head(1)),
@@ -685,7 +615,7 @@ def test_every_chart_takes_a_title_and_a_note() -> None:
 
 @pytest.mark.parametrize(
     "plot",
-    [fk.plot_counts, fk.plot_map, fk.plot_last_changes, fk.plot_spread, fk.plot_history],
+    [fk.plot_counts, fk.plot_map, fk.plot_spread, fk.plot_history],
 )
 def test_an_unknown_argument_is_named_with_the_known_ones(plot: Any) -> None:
     """As everywhere in the package; the nearest is offered."""

@@ -72,7 +72,7 @@ def test_a_bar_of_several_codes_has_their_own_interval() -> None:
     """That of the rest is the interval of all its hits together, not a sum of intervals."""
     table = estimate("okres", "en")
 
-    ax = fk.plot_counts(table, "okres", lang="en", top=20, ax=axes(8, 8))
+    ax = fk.plot_counts(table, by="okres", lang="en", top=20, ax=axes(8, 8))
 
     rest = table.filter(kind="labelled").slice(20)
     hits = round(rest["share"].sum() * 900)
@@ -95,8 +95,8 @@ def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
     table = estimate(by, lang, number=number)
     rows = 15 if by == "kraj" else 34
 
-    check_legible(fk.plot_counts(table, by, lang=lang, ax=own(rows)))
-    ax = fk.plot_map(table, by, lang=lang, ax=axes(*((8, 3.9) if by == "kraj" else (10, 6.4))))
+    check_legible(fk.plot_counts(table, by=by, lang=lang, ax=own(rows)))
+    ax = fk.plot_map(table, by=by, lang=lang, ax=axes(*((8, 3.9) if by == "kraj" else (10, 6.4))))
     check_legible(ax)
 
     numbers = tile_numbers(ax)
@@ -147,7 +147,7 @@ def test_tiles_in_thousands_never_narrow_an_interval() -> None:
     """Large numbers are written in thousands, their ends rounded outwards; zero is zero."""
     table = estimate("okres", "en", number=NUMBER)
 
-    ax = fk.plot_map(table, "okres", lang="en", ax=axes(10, 6.4))
+    ax = fk.plot_map(table, by="okres", lang="en", ax=axes(10, 6.4))
 
     found = dict(
         table.drop_nulls("code").select("code", pl.struct("count_low", "count_high")).rows()

@@ -84,8 +84,8 @@ def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
 @pytest.mark.slow
 def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
     """The same picture from financials as from ratios; a box for each region with enough units."""
-    one = fk.plot_spread(money, "net_margin", by="kraj", lang="en", ax=axes())
-    other = fk.plot_spread(fk.ratios(money), "net_margin", by="kraj", lang="en", ax=axes())
+    one = fk.plot_spread(money, value="net_margin", by="kraj", lang="en", ax=axes())
+    other = fk.plot_spread(fk.ratios(money), value="net_margin", by="kraj", lang="en", ax=axes())
 
     assert written(one) == written(other)
     drawn = spread(fk.ratios(money), "net_margin", "kraj").filter(pl.col("n") >= 5)
@@ -96,7 +96,7 @@ def test_a_ratio_is_computed_where_it_is_no_column(money: pl.DataFrame) -> None:
 
 def test_sizes_stand_in_their_order(money: pl.DataFrame) -> None:
     """Codes of fewer than five units are not among them, and are counted below."""
-    ax = fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang="sk", ax=axes())
+    ax = fk.plot_spread(money, value="total_assets", by="velkostOrganizacie", lang="sk", ax=axes())
 
     groups = spread(money, "total_assets", "velkostOrganizacie")
     few = groups.filter(pl.col("units") < 5)
@@ -118,7 +118,7 @@ def test_statistics_on_a_log_scale_are_of_all_values(zeros: int) -> None:
         .with_columns(unit_id=pl.int_range(pl.len()))
     )
 
-    ax = fk.plot_spread(frame, "sales", lang="en", ax=axes())
+    ax = fk.plot_spread(frame, value="sales", lang="en", ax=axes())
 
     text = written(ax).replace("\n", " ")
     median = figures.written("sales", statistics.median(values["SK010"]), "en")
@@ -137,14 +137,16 @@ def test_everything_can_be_read(money: pl.DataFrame, years: pl.DataFrame) -> Non
     """Boxes, histories and a map in figures of their own."""
     units = years["unit_id"].unique(maintain_order=True)
     pictures: list[Callable[[], Axes]] = [
-        lambda: fk.plot_spread(money, "equity_ratio", lang="en"),
-        lambda: fk.plot_spread(money, "net_profit", by="okres", lang="en"),
-        lambda: fk.plot_spread(money, "total_assets", by="velkostOrganizacie", lang="en"),
-        lambda: fk.plot_history(years.filter(unit_id=units[0]), ["sales", "equity"], lang="en"),
+        lambda: fk.plot_spread(money, value="equity_ratio", lang="en"),
+        lambda: fk.plot_spread(money, value="net_profit", by="okres", lang="en"),
+        lambda: fk.plot_spread(money, value="total_assets", by="velkostOrganizacie", lang="en"),
         lambda: fk.plot_history(
-            years.filter(pl.col("unit_id").is_in(units[:3].implode())), "roa", lang="en"
+            years.filter(unit_id=units[0]), value=["sales", "equity"], lang="en"
         ),
-        lambda: fk.plot_map(money, "okres", value="equity_ratio", lang="en"),
+        lambda: fk.plot_history(
+            years.filter(pl.col("unit_id").is_in(units[:3].implode())), value="roa", lang="en"
+        ),
+        lambda: fk.plot_map(money, by="okres", value="equity_ratio", lang="en"),
     ]
     for draw in pictures:
         ax = draw()
@@ -157,7 +159,8 @@ def test_euro_is_written_as_the_language_does(money: pl.DataFrame) -> None:
     """In short: 1,2 mil. € and €1.2m."""
     large = money.with_columns(pl.col("total_assets") * 1_000)
     texts = {
-        lang: written(fk.plot_spread(large, "total_assets", lang=lang, ax=axes())) for lang in LANGS
+        lang: written(fk.plot_spread(large, value="total_assets", lang=lang, ax=axes()))
+        for lang in LANGS
     }
 
     assert "mil.\xa0€  (n = " in texts["sk"]
@@ -177,7 +180,7 @@ def test_numbers_on_an_axis_are_written_once(
     """Also where all units have the same, and zero has no sign."""
     same = money.with_columns(sales=pl.lit(value))
 
-    ax = fk.plot_spread(same, "sales", by=by, lang="en", register=SAMPLE)  # type: ignore[arg-type]
+    ax = fk.plot_spread(same, value="sales", by=by, lang="en", register=SAMPLE)  # type: ignore[arg-type]
 
     texts = [label.get_text() for label in ax.get_xticklabels()]
     assert text in texts
@@ -191,7 +194,7 @@ def test_a_district_of_few_is_grey(money: pl.DataFrame) -> None:
     values = fk.ratios(money).drop_nulls(["equity_ratio", "okres"])
     enough = {code for code in values["okres"] if values.filter(okres=code).height >= 5}
     table = spread(fk.ratios(money), "equity_ratio", "okres")
-    ax = fk.plot_map(money, "okres", value="equity_ratio", lang="en", ax=axes(10, 6.4))
+    ax = fk.plot_map(money, by="okres", value="equity_ratio", lang="en", ax=axes(10, 6.4))
 
     assert set(table.drop_nulls("median")["code"]) == enough
     tiled = table.filter(pl.col("code").str.len_chars() == 6)
@@ -216,7 +219,7 @@ def test_a_gap_is_a_gap(years: pl.DataFrame) -> None:
     own = years.filter(unit_id=corrected).drop_nulls("total_assets")
     cut = own.filter(~pl.col("year").is_in([2014, 2016, 2017]))
 
-    ax = fk.plot_history(cut, "total_assets", lang="en", ax=axes())
+    ax = fk.plot_history(cut, value="total_assets", lang="en", ax=axes())
 
     line = ax.get_lines()[0]
     values = dict(zip(line.get_xdata(), line.get_ydata(), strict=True))  # type: ignore[arg-type]
@@ -240,7 +243,7 @@ def test_lines_are_named_at_their_ends(years: pl.DataFrame) -> None:
     level = units.with_columns(equity=pl.when(pl.col("equity").is_not_null()).then(1_000.0))
 
     for frame in (units, level):
-        ax = fk.plot_history(frame, "equity", lang="sk", ax=axes(5, 3))
+        ax = fk.plot_history(frame, value="equity", lang="sk", ax=axes(5, 3))
 
         check_legible(ax)
         names = sorted(" ".join(note.get_text().split()) for note in ax.texts)
@@ -256,7 +259,7 @@ def test_names_of_lines_are_whole(lang: Lang, years: pl.DataFrame) -> None:
     name = "Obecná poľnohospodárska a lesná spoločnosť pri Hrone, s. r. o."
     items = ["sales", "liabilities_with_accruals", "net_profit"]
 
-    ax = fk.plot_history(unit.with_columns(name=pl.lit(name)), items, lang=lang, ax=axes())
+    ax = fk.plot_history(unit.with_columns(name=pl.lit(name)), value=items, lang=lang, ax=axes())
 
     check_legible(ax)
     drawn = {" ".join(note.get_text().split()) for note in ax.texts}
@@ -274,7 +277,7 @@ def test_the_title_of_a_narrow_history_ends_inside_the_figure(
 
     for letters in (12, 20, 26):
         named = unit.with_columns(name=pl.lit("n" * letters))
-        check_legible(fk.plot_history(named, "equity", lang=lang, ax=axes(4, 3)))
+        check_legible(fk.plot_history(named, value="equity", lang=lang, ax=axes(4, 3)))
 
 
 def test_a_break_in_a_line_is_noted_only_where_it_is(years: pl.DataFrame) -> None:
@@ -288,7 +291,7 @@ def test_a_break_in_a_line_is_noted_only_where_it_is(years: pl.DataFrame) -> Non
         for year in (whole["year"][-1], whole["year"][1])
     )
 
-    ended, broken = (fk.plot_history(frame, "equity", lang="en", ax=axes())
+    ended, broken = (fk.plot_history(frame, value="equity", lang="en", ax=axes())
                      for frame in (last, inner))  # fmt: skip
 
     assert "Where the line breaks" not in written(ended)
@@ -300,7 +303,7 @@ def test_a_short_period_is_hatched(years: pl.DataFrame) -> None:
     short = years.filter(pl.col("months") < 12).drop_nulls("equity")
     unit = short["unit_id"][0]
 
-    ax = fk.plot_history(years.filter(unit_id=unit), "equity", lang="sk", ax=axes())
+    ax = fk.plot_history(years.filter(unit_id=unit), value="equity", lang="sk", ax=axes())
 
     assert [patch.get_hatch() for patch in ax.patches].count("///") >= 1
     assert "Šrafované: obdobie iné ako 12 mesiacov." in written(ax).replace("\n", " ")
@@ -315,7 +318,7 @@ def test_no_median_is_of_fewer_than_five_units() -> None:
         for year in (2015, 2016)
     ]
 
-    ax = fk.plot_spread(pl.DataFrame(rows), "equity", by="kraj", lang="en", ax=axes())
+    ax = fk.plot_spread(pl.DataFrame(rows), value="equity", by="kraj", lang="en", ax=axes())
 
     assert len(boxes(ax)) == 1
     ax = fk.plot_map(pl.DataFrame(rows), value="equity", by="kraj", lang="en", ax=axes())
@@ -330,9 +333,9 @@ def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
     others = years.filter(pl.col("unit_id") != unit, ~(pl.col("periods_in_year") > 1))
     note = f"{year}: the period 1 January {year} – 31 December {year}; another one that ends"
 
-    one = fk.plot_history(rows, "equity", lang="en", ax=axes())
+    one = fk.plot_history(rows, value="equity", lang="en", ax=axes())
     two = pl.concat([rows, others.filter(unit_id=others["unit_id"][0])])
-    of_two = fk.plot_history(two, "equity", lang="en", ax=axes(12, 5))
+    of_two = fk.plot_history(two, value="equity", lang="en", ax=axes(12, 5))
     statement = SAMPLE.statement_history(unit, lang="en")
 
     texts = [written(one), written(of_two), *statement.notes]
@@ -340,7 +343,7 @@ def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
     assert sum(note in text for text in plain) == 3
     assert f"{rows['name'][0]}, {note}" in plain[1]
     assert "another one" not in written(
-        fk.plot_history(rows.filter(pl.col("year") != year), "equity", lang="en", ax=axes())
+        fk.plot_history(rows.filter(pl.col("year") != year), value="equity", lang="en", ax=axes())
     )
 
 
@@ -354,7 +357,7 @@ def test_rows_of_a_unit_are_not_called_units(two_years: pl.DataFrame) -> None:
 
     counts = fk.plot_counts(two_years, lang="en", ax=axes(8, 6))
     counted_map = fk.plot_map(two_years, lang="en", ax=axes())
-    box = fk.plot_spread(two_years, "sales", lang="en", ax=axes())
+    box = fk.plot_spread(two_years, value="sales", lang="en", ax=axes())
     tiles = fk.plot_map(two_years, value="sales", lang="en", ax=axes())
     slovak = fk.plot_map(two_years, value="sales", lang="sk", ax=axes())
 
@@ -377,7 +380,7 @@ def test_many_years_of_few_units_are_few_units() -> None:
     frame = pl.DataFrame(rows, schema=["unit_id", "year", "kraj"], orient="row")
     frame = frame.with_columns(sales=pl.int_range(1, pl.len() + 1))
 
-    box = fk.plot_spread(frame, "sales", lang="en", ax=axes())
+    box = fk.plot_spread(frame, value="sales", lang="en", ax=axes())
     tiles = fk.plot_map(frame, value="sales", lang="en", ax=axes())
 
     assert [label.get_text() for label in box.get_yticklabels()] == ["Region of Trnava"]
@@ -388,8 +391,8 @@ def test_many_years_of_few_units_are_few_units() -> None:
 @pytest.mark.slow
 def test_a_year_alone_is_of_units(money: pl.DataFrame) -> None:
     """Nobody reads of unit-years where each unit stands once; a frame without ids has rows."""
-    ax = fk.plot_spread(money, "sales", lang="en", ax=axes())
-    own = fk.plot_spread(money.drop("unit_id"), "sales", lang="en", ax=axes())
+    ax = fk.plot_spread(money, value="sales", lang="en", ax=axes())
+    own = fk.plot_spread(money.drop("unit_id"), value="sales", lang="en", ax=axes())
 
     number = money.drop_nulls(["sales", "kraj"]).height
     assert f"\n{number} units" in ax.get_title()
@@ -404,7 +407,7 @@ def test_map_and_boxes_tell_the_same(item: str, money: pl.DataFrame) -> None:
     """Their number of units, their medians, and the rows without a value by reason."""
     negative = pl.when(pl.int_range(pl.len()) % 7 == 0).then(-pl.col("equity")).otherwise("equity")
     money = money.with_columns(equity=negative)
-    box = fk.plot_spread(money, item, lang="en", ax=axes(9, 9))
+    box = fk.plot_spread(money, value=item, lang="en", ax=axes(9, 9))
     tiles = fk.plot_map(money, value=item, lang="en", ax=axes())
 
     assert box.get_title().split("\n")[1] == tiles.get_title().split("\n")[1]
@@ -441,7 +444,7 @@ def test_an_item_that_a_form_lacks_is_not_called_blank(money: pl.DataFrame) -> N
     """Form 687 has no row for net turnover, and none is expected of it."""
     micro = money.filter(pl.col("template") == 687, pl.col("reason").is_null())
 
-    ax = fk.plot_spread(micro, "net_turnover", lang="en", ax=axes())
+    ax = fk.plot_spread(micro, value="net_turnover", lang="en", ax=axes())
 
     told = f"Without a value: {micro.height} (not on the form {micro.height})."
     assert told in written(ax).replace("\n", " ")
@@ -480,16 +483,18 @@ def test_forms_that_are_not_comparable_are_told(money: pl.DataFrame) -> None:
         ("roa", money, False),
     ):
         for ax in (
-            fk.plot_spread(frame, item, lang="en", ax=axes()),
+            fk.plot_spread(frame, value=item, lang="en", ax=axes()),
             fk.plot_map(frame, value=item, lang="en", ax=axes()),
         ):
             assert (note in text(ax)) is ("not comparable" in text(ax)) is expected
-    assert "nie sú porovnateľné" in text(fk.plot_spread(money, "liabilities", lang="sk", ax=axes()))
+    assert "nie sú porovnateľné" in text(
+        fk.plot_spread(money, value="liabilities", lang="sk", ax=axes())
+    )
     for item, comparable in ratios.COMPARABLE.items():
-        told = text(fk.plot_spread(money, item, lang="en", ax=axes()))
+        told = text(fk.plot_spread(money, value=item, lang="en", ax=axes()))
         assert f"Comparable: {figures.called(comparable, 'en')}." in told
         assert comparable not in told
-        other = text(fk.plot_spread(money, comparable, lang="en", ax=axes()))
+        other = text(fk.plot_spread(money, value=comparable, lang="en", ax=axes()))
         assert "Comparable: " not in other
 
 
@@ -500,7 +505,9 @@ def test_a_history_over_two_forms_tells_them(years: pl.DataFrame) -> None:
     both = (micro.any() & (~micro).any()).over("unit_id")
     unit = years.drop_nulls("liabilities").filter(both)["unit_id"][0]
 
-    ax = fk.plot_history(years.filter(unit_id=unit), ["sales", "liabilities"], lang="en", ax=axes())
+    ax = fk.plot_history(
+        years.filter(unit_id=unit), value=["sales", "liabilities"], lang="en", ax=axes()
+    )
 
     assert "Liabilities: form 687 (" in written(ax).replace("\n", " ")
 
@@ -511,7 +518,7 @@ def test_a_unit_without_filings_has_a_reason_instead_of_lines(items: str | list[
     units = SAMPLE.units.get(SAMPLE.units.ids(limit=300))
     none = units.filter(pl.col("idUctovnychZavierok").is_null()).drop_nulls("nazovUJ")
 
-    ax = fk.plot_history(SAMPLE.financials(none.head(1)), items, lang="en", ax=axes())
+    ax = fk.plot_history(SAMPLE.financials(none.head(1)), value=items, lang="en", ax=axes())
 
     assert "Nothing to show. Without a value: 1 (no filing 1)." in written(ax).replace("\n", " ")
     assert none["nazovUJ"][0] in ax.get_title()
@@ -535,9 +542,9 @@ def test_an_empty_frame_draws_a_sentence(
     frame = emptied(money)
 
     for ax in (
-        fk.plot_spread(frame, item, lang="en", ax=axes()),
-        fk.plot_history(frame, item, lang="en", ax=axes()),
-        fk.plot_history(frame, [item, other], lang="en", ax=axes()),
+        fk.plot_spread(frame, value=item, lang="en", ax=axes()),
+        fk.plot_history(frame, value=item, lang="en", ax=axes()),
+        fk.plot_history(frame, value=[item, other], lang="en", ax=axes()),
     ):
         assert "Nothing to show." in written(ax)
     for ax in (fk.plot_map(frame, value=item, ax=axes()), fk.plot_map(frame, ax=axes())):
@@ -550,9 +557,9 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
     both = pl.concat([money, money.with_columns(consolidated=pl.lit(value=True))])
 
     drawings: list[Callable[[], Axes]] = [
-        lambda: fk.plot_spread(both, "sales"),
+        lambda: fk.plot_spread(both, value="sales"),
         lambda: fk.plot_map(both, value="roa"),
-        lambda: fk.plot_history(both, "sales"),
+        lambda: fk.plot_history(both, value="sales"),
     ]
     for draw in drawings:
         with pytest.raises(fk.UsageError, match=r'filter\(pl.col\("consolidated"\) == False\)'):
@@ -562,20 +569,26 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda m: fk.plot_spread(m, "below_crisis_ratio"), "'below_crisis_ratio' is not a column"),
-        (lambda m: fk.plot_spread(m, "revenue"), "'revenue' is not a column"),
-        (lambda m: fk.plot_spread(m, "name"), "'name' is String"),
-        (lambda m: fk.plot_spread(m, "equity", by=NO_CODE), "by='sidlisko'"),
-        (lambda m: fk.plot_spread(m.drop("kraj"), "equity"), "by='kraj' is not a column"),
-        (lambda m: fk.plot_history(m, "equity"), "give up to 12 items of up to 24 units"),
+        (
+            lambda m: fk.plot_spread(m, value="below_crisis_ratio"),
+            "'below_crisis_ratio' is not a column",
+        ),
+        (lambda m: fk.plot_spread(m, value="revenue"), "'revenue' is not a column"),
+        (lambda m: fk.plot_spread(m, value="name"), "'name' is String"),
+        (lambda m: fk.plot_spread(m, value="equity", by=NO_CODE), "by='sidlisko'"),
+        (lambda m: fk.plot_spread(m.drop("kraj"), value="equity"), "by='kraj' is not a column"),
+        (lambda m: fk.plot_history(m, value="equity"), "give up to 12 items of up to 24 units"),
         (lambda m: fk.plot_history(m), "value=None is not allowed; give a name"),
-        (lambda m: fk.plot_history(m, "equity", statistic="sum"), "figures have none"),
-        (lambda m: fk.plot_history(m.drop("months"), "equity"), "no column 'months'"),
-        (lambda m: fk.plot_history(m, []), r"value=\[\] is not allowed; give a name"),
-        (lambda m: fk.plot_history(m, NO_ITEM), "value=5 is not allowed; give a name"),
-        (lambda m: fk.plot_history(m, ["sales", "equity", "sales"]), "'sales' appears twice"),
-        (lambda m: fk.plot_history(m, ["roa", "equity"]), "'roa' is of the kind 'share', 'equity'"),
-        (lambda m: fk.plot_history(m, ["sales", "ebitda", "current_ratio"]), "kind 'number'"),
+        (lambda m: fk.plot_history(m, value="equity", statistic="sum"), "figures have none"),
+        (lambda m: fk.plot_history(m.drop("months"), value="equity"), "no column 'months'"),
+        (lambda m: fk.plot_history(m, value=[]), r"value=\[\] is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, value=NO_ITEM), "value=5 is not allowed; give a name"),
+        (lambda m: fk.plot_history(m, value=["sales", "equity", "sales"]), "'sales' appears twice"),
+        (
+            lambda m: fk.plot_history(m, value=["roa", "equity"]),
+            "'roa' is of the kind 'share', 'equity'",
+        ),
+        (lambda m: fk.plot_history(m, value=["sales", "ebitda", "current_ratio"]), "kind 'number'"),
     ],
 )
 def test_what_cannot_be_drawn(
@@ -595,9 +608,9 @@ def test_a_misspelt_or_former_item_names_its_neighbours(misspelt: str, money: pl
     """Wherever a chart takes an item or a ratio."""
     cure = rf"did you mean [^?]*'{FORMER.get(misspelt, 'equity_ratio')}'"
     with pytest.raises(fk.UsageError, match=cure):
-        fk.plot_spread(money, misspelt)
+        fk.plot_spread(money, value=misspelt)
     with pytest.raises(fk.UsageError, match=cure):
-        fk.plot_history(money.head(1), misspelt)
+        fk.plot_history(money.head(1), value=misspelt)
     with pytest.raises(fk.UsageError, match=cure):
         fk.plot_map(money, value=misspelt)
 
@@ -606,8 +619,8 @@ def test_nothing_to_show(money: pl.DataFrame) -> None:
     """A sentence in the place of a picture."""
     none = money.filter(pl.col("reason").is_not_null())
 
-    assert "Nothing to show." in written(fk.plot_spread(none, "equity", lang="en", ax=axes()))
-    history = fk.plot_history(none.head(1), "equity", lang="sk", ax=axes())
+    assert "Nothing to show." in written(fk.plot_spread(none, value="equity", lang="en", ax=axes()))
+    history = fk.plot_history(none.head(1), value="equity", lang="sk", ax=axes())
     assert "Nie je čo zobraziť." in written(history)
 
 
@@ -617,7 +630,7 @@ def test_numbers_that_no_axis_can_hold_have_no_value(by: Any) -> None:
     x = [1.7e308, -1.7e308, 1e300, float("inf"), 1.0, 2.0, 3.0, 4.0, 5.0]
     frame = pl.DataFrame({"kraj": ["SK010"] * len(x), "x": x})
 
-    ax = fk.plot_spread(frame, "x", by=by, lang="en", ax=axes())
+    ax = fk.plot_spread(frame, value="x", by=by, lang="en", ax=axes())
 
     assert "5 rows" in ax.get_title()
     assert "Without a value: 4." in ax.get_xlabel()
@@ -645,7 +658,7 @@ def test_a_single_year_is_the_only_one_on_its_axis(months: int, years: pl.DataFr
     """Neither a part of it, nor decades around it; the same of a short period."""
     row = years.drop_nulls("equity").head(1).with_columns(months=pl.lit(months, pl.Int16))
 
-    ax = fk.plot_history(row, "equity", lang="en", ax=axes())
+    ax = fk.plot_history(row, value="equity", lang="en", ax=axes())
 
     assert shown_ticks(ax)[0] == [str(row["year"][0])]
     middle = sum(ax.get_xlim()) / 2
@@ -659,7 +672,7 @@ def test_the_values_on_an_axis_differ(item: str, years: pl.DataFrame) -> None:
     close = -1_234_000 - pl.col("year") if item == "net_profit" else -1 - pl.col("year") / 1e8
     frame = years.filter(unit_id=unit).with_columns(close.cast(pl.Float64).alias(item))
 
-    _, values = shown_ticks(fk.plot_history(frame, item, lang="en", ax=axes()))
+    _, values = shown_ticks(fk.plot_history(frame, value=item, lang="en", ax=axes()))
 
     assert len(set(values)) == len(values) > 2
     assert all(value.startswith("−") for value in values)
@@ -671,7 +684,7 @@ def test_years_are_whole_in_any_style(years: pl.DataFrame) -> None:
     frame = years.filter(unit_id=years["unit_id"][0]).drop_nulls("equity")
 
     with plt.style.context("classic"):
-        drawn, _ = shown_ticks(fk.plot_history(frame, "equity", lang="en", ax=axes()))
+        drawn, _ = shown_ticks(fk.plot_history(frame, value="equity", lang="en", ax=axes()))
 
     assert len(drawn) > 2
     assert all(re.fullmatch(r"20\d\d", year) for year in drawn)
@@ -681,7 +694,8 @@ def test_years_are_whole_in_any_style(years: pl.DataFrame) -> None:
 def test_narrow_boxes_have_short_regions(money: pl.DataFrame) -> None:
     """As bars do: names, boxes and numbers beside each other leave no text without room."""
     small, large = (
-        fk.plot_spread(money, "equity", lang="en", ax=axes(*size)) for size in ((4.5, 3.5), (8, 5))
+        fk.plot_spread(money, value="equity", lang="en", ax=axes(*size))
+        for size in ((4.5, 3.5), (8, 5))
     )
 
     check_legible(small)

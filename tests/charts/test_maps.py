@@ -106,7 +106,7 @@ def test_tiles_lie_as_the_districts_do() -> None:
 )
 def test_maps_are_legible(by: Any, size: tuple[float, float], lang: Lang, scale: float) -> None:
     """Names and numbers stay inside their tiles in a picture of any size."""
-    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
+    ax = fk.plot_map(all_units(), by=by, lang=lang, ax=axes(size[0] * scale, size[1] * scale))
 
     renderer = check_legible(ax)
     cells = [patch.get_window_extent(renderer) for patch in ax.patches]
@@ -127,7 +127,7 @@ def test_tiles_are_the_counts(by: Any) -> None:
     count_of = dict(counts.filter(pl.col("kind") == "labelled").select("code", "count").rows())
     grid = tiles.REGIONS if by == "kraj" else tiles.DISTRICTS
 
-    ax = fk.plot_map(all_units(), by, lang="en", ax=axes())
+    ax = fk.plot_map(all_units(), by=by, lang="en", ax=axes())
 
     assert tile_numbers(ax) == [f"{count_of.get(code, 0):,}" for code in grid]
     below = notes(ax)
@@ -319,7 +319,7 @@ def test_numbers_that_no_axis_can_hold_are_missing(huge: float) -> None:
 @pytest.mark.parametrize(("by", "lang"), [("kraj", "en"), *slow(("okres", "sk"))])
 def test_names_are_read_at_the_width_of_a_column(by: Any, lang: Lang) -> None:
     """In seven points and more: the short ones, where the names have no room; all are different."""
-    ax = fk.plot_map(all_units(), by, lang=lang, ax=axes(3.54, 3.2))
+    ax = fk.plot_map(all_units(), by=by, lang=lang, ax=axes(3.54, 3.2))
 
     check_legible(ax)
     drawn = [text for text in texts(ax) if isinstance(text, TileText)]
@@ -345,7 +345,7 @@ def test_a_map_of_few_districts_offers_regions() -> None:
     few = pl.DataFrame({"code": ["SK0101", "SK0102", "SK0103"], "rate": [1.0, 2, 3]})
     whole = pl.DataFrame({"code": list(tiles.DISTRICTS), "rate": [*range(79)]})
     for frame, is_few in ((few, True), (whole, False)):
-        ax = fk.plot_map(frame, "okres", value="rate", lang="en", ax=axes(10, 6.4))
+        ax = fk.plot_map(frame, by="okres", value="rate", lang="en", ax=axes(10, 6.4))
 
         assert ("3 of 79 districts have a value; a map by region" in notes(ax)) == is_few
 

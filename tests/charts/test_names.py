@@ -28,8 +28,8 @@ from tests.support.units import SAMPLE, all_units
 def test_long_names_have_two_lines(lang: Lang, size: tuple[float, float] | None) -> None:
     """Where there is room; a figure of the chart's own is as tall as they need."""
     drawings: list[Callable[[Axes | None], Axes]] = [
-        lambda ax: fk.plot_counts(all_units(), "section", lang=lang, ax=ax),
-        lambda ax: fk.plot_spread(figures(150), "sales", by="section", lang=lang, ax=ax),
+        lambda ax: fk.plot_counts(all_units(), by="section", lang=lang, ax=ax),
+        lambda ax: fk.plot_spread(figures(150), value="sales", by="section", lang=lang, ax=ax),
     ]
     for draw in drawings:
         ax = draw(None if size is None else axes(*size))
@@ -53,7 +53,7 @@ def test_bars_in_small_axes_are_legible(lang: Lang, size: tuple[float, float]) -
     """Under a title of several lines; names that have no room are cut."""
     fields: list[Grouping] = ["kraj", "section"]
     for by in fields:
-        ax = fk.plot_counts(all_units(), by, lang=lang, ax=axes(*size))
+        ax = fk.plot_counts(all_units(), by=by, lang=lang, ax=axes(*size))
 
         check_legible(ax)
         assert sum(bars(ax).values()) == all_units().height
@@ -68,7 +68,7 @@ def test_a_picture_holds_no_character_that_is_not_drawn() -> None:
     money = SAMPLE.financials([365], [2014, 2015]).with_columns(name=pl.lit(HOSTILE))
     counts = fk.count_by(all_units().filter(kraj="SK010")).with_columns(label=pl.lit(HOSTILE))
     drawings: list[Callable[[], Axes]] = [
-        lambda: fk.plot_history(money, "sales", register=SAMPLE),
+        lambda: fk.plot_history(money, value="sales", register=SAMPLE),
         lambda: fk.plot_counts(counts, register=SAMPLE),
         *(partial(draw, register=SAMPLE, title=HOSTILE, note=HOSTILE) for draw in EVERY.values()),
     ]

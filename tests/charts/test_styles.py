@@ -23,28 +23,19 @@ from tests.support.units import SAMPLE, all_units
 
 
 @functools.cache
-def _compared(by: Any) -> pl.DataFrame:
-    return fk.compare(all_units().head(1_500), all_units().tail(1_400), by)
-
-
-@functools.cache
 def _estimate(by: Any) -> pl.DataFrame:
     return SAMPLE.estimate(by, n=300)
 
 
 CHARTS: dict[str, Any] = {
     "counts": lambda ax: fk.plot_counts(all_units(), ax=ax),
-    "rest": lambda ax: fk.plot_counts(all_units(), "okres", top=2, ax=ax),
-    "differences": lambda ax: fk.plot_counts(_compared("okres"), "okres", top=3, ax=ax),
+    "rest": lambda ax: fk.plot_counts(all_units(), by="okres", top=2, ax=ax),
     "sentence": lambda ax: fk.plot_counts(all_units().filter(kraj="SK010"), ax=ax),
     "regions": lambda ax: fk.plot_map(all_units(), ax=ax),
-    "districts": lambda ax: fk.plot_map(all_units(), "okres", ax=ax),
-    "map of differences": lambda ax: fk.plot_map(_compared("okres"), "okres", ax=ax),
+    "districts": lambda ax: fk.plot_map(all_units(), by="okres", ax=ax),
     "estimate": lambda ax: fk.plot_counts(_estimate("kraj"), ax=ax),
-    "map of an estimate": lambda ax: fk.plot_map(_estimate("okres"), "okres", ax=ax),
-    "years": lambda ax: fk.plot_last_changes(all_units(), every="year", ax=ax),
-    "months": lambda ax: fk.plot_last_changes(all_units(), every="month", ax=ax),
-    "nothing": lambda ax: fk.plot_last_changes(all_units().head(0), ax=ax),
+    "map of an estimate": lambda ax: fk.plot_map(_estimate("okres"), by="okres", ax=ax),
+    "nothing": lambda ax: fk.plot_counts(all_units().head(0), ax=ax),
     "boxes": lambda ax: EVERY["plot_spread"](ax=ax),
     "lines": lambda ax: EVERY["plot_history"](ax=ax),
 }
@@ -70,9 +61,9 @@ def grounds(ax: Axes) -> list[tuple[str, str, str]]:
     return found
 
 
-QUICK = ("rest", "regions", "years", "boxes")
+QUICK = ("rest", "regions", "boxes")
 # What another one shows as well: the same marks and texts, of other codes.
-LIKE_ANOTHER = ("counts", "districts", "differences", "map of an estimate", "months")
+LIKE_ANOTHER = ("counts", "districts", "map of an estimate")
 FEWER = (*QUICK, *LIKE_ANOTHER)
 
 
@@ -205,7 +196,7 @@ def test_size_classes_stand_in_their_order() -> None:
     """By code, as the codelist has them, also where only the commonest are drawn."""
     counts = fk.count_by(all_units(), "velkostOrganizacie", lang="en").filter(kind="labelled")
     for top in (None, 5):
-        ax = fk.plot_counts(counts, "velkostOrganizacie", lang="en", top=top, ax=axes(8, 9))
+        ax = fk.plot_counts(counts, by="velkostOrganizacie", lang="en", top=top, ax=axes(8, 9))
         names = [label.get_text() for label in ax.get_yticklabels()]
         shown = counts.head(top or 30).sort("code")["label"].replace("1 employees", "1 employee")
         assert [name.replace("–", "-") for name in names[: len(shown)]] == shown.to_list()
@@ -234,7 +225,7 @@ def test_a_line_of_notes_is_below_a_chart() -> None:
     money = figures(150)
     for width, most in ((8, 3), (3.54, 6)):
         ax = fk.plot_spread(
-            money, "equity_ratio", lang="en", note="Mine.", ax=axes(width, 5), register=SAMPLE
+            money, value="equity_ratio", lang="en", note="Mine.", ax=axes(width, 5), register=SAMPLE
         )
 
         *below, own, source = ax.get_xlabel().split("\n")
@@ -259,9 +250,11 @@ def test_in_a_column_of_print_names_are_as_small_as_notes(chart: str) -> None:
     """Names and numbers of rows become smaller with the title, and more of the names is left."""
     ax = axes(3.54, 4)
     if chart == "plot_counts":
-        fk.plot_counts(all_units(), "section", lang="en", ax=ax, register=SAMPLE)
+        fk.plot_counts(all_units(), by="section", lang="en", ax=ax, register=SAMPLE)
     else:
-        fk.plot_spread(figures(150), "equity_ratio", by="kraj", lang="en", ax=ax, register=SAMPLE)
+        fk.plot_spread(
+            figures(150), value="equity_ratio", by="kraj", lang="en", ax=ax, register=SAMPLE
+        )
 
     sizes = [text.get_fontsize() for text in (*ax.get_yticklabels(), *ax.texts)]
     assert {*sizes} == {ax.xaxis.label.get_fontsize()}

@@ -55,7 +55,7 @@ def test_a_summary_is_drawn_with_what_it_covers(money: pl.DataFrame) -> None:
     covered = f"{n} z\u00a0{units} jednotiek"
 
     bars = fk.plot_counts(summary, lang="sk", ax=axes(9, 6))
-    spread = fk.plot_spread(summary, "sales", lang="sk", ax=axes(9, 6))
+    spread = fk.plot_spread(summary, value="sales", lang="sk", ax=axes(9, 6))
     tiles = fk.plot_map(summary, value="sales", statistic="sum", lang="sk", ax=axes(9, 6))
 
     for ax in (bars, spread, tiles):
@@ -79,11 +79,11 @@ def test_under_a_title_of_ones_own_the_notes_say_what_is_drawn(
     by = {"sk": " podľa kraja", "en": " by region"}[lang]
     given: Any = {"title": "Nadpis", "lang": lang}
     drawings = {
-        fk.plot_spread(money, "sales", **given, ax=axes()): f"{by}, 2016.",
-        fk.plot_spread(summary, "sales", **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_spread(money, value="sales", **given, ax=axes()): f"{by}, 2016.",
+        fk.plot_spread(summary, value="sales", **given, ax=axes()): f"{by}, 2016.",
         fk.plot_map(summary, **given, ax=axes()): f"{by}, 2016.",
         fk.plot_counts(summary, **given, ax=axes()): f"{by}, 2016.",
-        fk.plot_history(money.head(1), "sales", **given, ax=axes()): "",
+        fk.plot_history(money.head(1), value="sales", **given, ax=axes()): "",
     }
 
     for ax, end in drawings.items():
@@ -135,7 +135,7 @@ def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     enough = {"bars": pairs.filter(pl.col("n") > 0), "boxes": pairs.filter(pl.col("n") >= 5)}
     drawn = {
         "bars": fk.plot_counts(pairs, lang="en", ax=axes(9, 9)),
-        "boxes": fk.plot_spread(pairs, "sales", by=fields, lang="en", ax=axes(9, 9)),
+        "boxes": fk.plot_spread(pairs, value="sales", by=fields, lang="en", ax=axes(9, 9)),
     }
 
     for kind, ax in drawn.items():
@@ -162,8 +162,8 @@ def test_whiskers_and_order_are_those_of_a_summary(money: pl.DataFrame) -> None:
         fields: Any = by
         summary = fk.summary(money, "sales", by=fields)
 
-        of_figures = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
-        of_summary = fk.plot_spread(summary, "sales", by=fields, lang="en", ax=axes(9, 12))
+        of_figures = fk.plot_spread(money, value="sales", by=fields, lang="en", ax=axes(9, 12))
+        of_summary = fk.plot_spread(summary, value="sales", by=fields, lang="en", ax=axes(9, 12))
 
         lines = [[xs(line) for line in ax.lines] for ax in (of_figures, of_summary)]
         assert np.concatenate(lines[0]) == pytest.approx(np.concatenate(lines[1]))
@@ -176,7 +176,7 @@ def test_whiskers_and_order_are_those_of_a_summary(money: pl.DataFrame) -> None:
 def test_the_colours_of_ages_are_shades_of_one(money: pl.DataFrame) -> None:
     """Older is darker, and the median is seen on each; groups without an order differ in hue."""
     fields: Any = ["kraj", "age"]
-    ax = fk.plot_spread(money, "sales", by=fields, lang="en", ax=axes(9, 12))
+    ax = fk.plot_spread(money, value="sales", by=fields, lang="en", ax=axes(9, 12))
 
     legend = ax.get_legend()
     assert legend is not None
@@ -210,14 +210,14 @@ def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> 
 
     titles = {
         fk.plot_counts(sizes, by="size_by_law", lang=lang, ax=axes(9, 6)): (sizes, bare),
-        fk.plot_spread(drawn, "equity_ratio", by=fields, lang=lang, ax=axes(9, 9)): (
+        fk.plot_spread(drawn, value="equity_ratio", by=fields, lang=lang, ax=axes(9, 9)): (
             drawn, in_drawn
         ),
     }  # fmt: skip
     of_figures: Any = {"by": "size_by_law", "lang": lang}
     notes = [
         fk.plot_counts(money, **of_figures, ax=axes(9, 6)),
-        fk.plot_spread(money, "equity_ratio", **of_figures, ax=axes(9, 6)),
+        fk.plot_spread(money, value="equity_ratio", **of_figures, ax=axes(9, 6)),
     ]
 
     for ax, (summary, number) in titles.items():
@@ -230,12 +230,16 @@ def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> 
     assert written_as.format(n=bare).lower() in text(of_boxes).lower()
     for ax in notes:
         check_legible(ax)
-    assert "bez údajov" not in text(fk.plot_spread(money, "equity_ratio", lang=lang, ax=axes()))
+    assert "bez údajov" not in text(
+        fk.plot_spread(money, value="equity_ratio", lang=lang, ax=axes())
+    )
 
 
 BESIDE_REASONS: dict[str, Callable[[pl.DataFrame], Axes]] = {
-    "boxes": lambda frame: fk.plot_spread(frame, "turnover", lang="en", ax=axes(9, 6)),
-    "histogram": lambda frame: fk.plot_spread(frame, "turnover", by=None, lang="en", ax=axes(9, 6)),
+    "boxes": lambda frame: fk.plot_spread(frame, value="turnover", lang="en", ax=axes(9, 6)),
+    "histogram": lambda frame: fk.plot_spread(
+        frame, value="turnover", by=None, lang="en", ax=axes(9, 6)
+    ),
     "map": lambda frame: fk.plot_map(frame, value="turnover", lang="en", ax=axes(9, 6)),
     "summary": lambda frame: fk.plot_counts(fk.summary(frame, "turnover"), lang="en", ax=axes()),
 }
@@ -268,7 +272,7 @@ def test_a_history_has_no_point_beside_a_reason(money: pl.DataFrame) -> None:
     own = company.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
     assert own.filter(year=2030)["turnover"].item() == 0
 
-    ax = fk.plot_history(own, "turnover", lang="en", ax=axes())
+    ax = fk.plot_history(own, value="turnover", lang="en", ax=axes())
 
     years = {x for line in ax.lines for x in xs(line)}
     assert 2016 in years
@@ -280,7 +284,7 @@ def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None
     """In each chart, under the title of its groups."""
     regions = fk.summary(money.filter(pl.col("year") < 0), "sales", by="kraj")
 
-    for draw in (fk.plot_counts, fk.plot_map, lambda s, **o: fk.plot_spread(s, "sales", **o)):
+    for draw in (fk.plot_counts, fk.plot_map, lambda s, **o: fk.plot_spread(s, value="sales", **o)):
         ax = draw(regions, lang="en", ax=axes())
 
         heading, units = ax.get_title().split("\n")
@@ -326,12 +330,12 @@ def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> Non
     ("draw", "message"),
     quick(
         [
-            (lambda s: fk.plot_spread(s, "sales"), r"several entries in the column 'year'"),
+            (lambda s: fk.plot_spread(s, value="sales"), r"several entries in the column 'year'"),
             (
                 lambda s: fk.plot_counts(s.filter(year=2016)),
                 r"several entries in the column 'value'",
             ),
-            (lambda s: fk.plot_spread(s, "roe"), r"value='roe' is not in the summary"),
+            (lambda s: fk.plot_spread(s, value="roe"), r"value='roe' is not in the summary"),
             (lambda s: fk.plot_map(s.filter(year=2016, value="roa")), r"was made by \['section'\]"),
             (
                 lambda s: fk.plot_map(s.filter(year=2016), value="sum"),
@@ -347,12 +351,15 @@ def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> Non
                 "only a summary says of which value; leave",
             ),
             (
-                lambda s: fk.plot_spread(s, "roa", by="okres"),
+                lambda s: fk.plot_spread(s, value="roa", by="okres"),
                 r"by='okres': the summary was made by",
             ),
-            (lambda s: fk.plot_spread(s, "roa", mark=210), r"mark=210: a summary has no values of"),
             (
-                lambda s: fk.plot_spread(s, "roa", limits=(0.1, 0.9)),
+                lambda s: fk.plot_spread(s, value="roa", mark=210),
+                r"mark=210: a summary has no values of",
+            ),
+            (
+                lambda s: fk.plot_spread(s, value="roa", limits=(0.1, 0.9)),
                 r"limits=\(0.1, 0.9\): a summary",
             ),
         ],
@@ -371,7 +378,7 @@ def test_a_chart_is_of_one_value_and_year(draw: Any, message: str, money: pl.Dat
 @pytest.mark.parametrize(("lang", "value"), [("sk", "net_profit"), *slow(("en", "roa"))])
 def test_a_distribution_shows_every_value(lang: Lang, value: str, money: pl.DataFrame) -> None:
     """In its bars or as outside the picture; the median is the frame's, negatives are orange."""
-    ax = fk.plot_spread(money, value, by=None, lang=lang, ax=axes(8, 5))
+    ax = fk.plot_spread(money, value=value, by=None, lang=lang, ax=axes(8, 5))
 
     values = (fk.ratios(money, keep=True) if value == "roa" else money)[value].drop_nulls()
     first, last = boxes(ax)[0].get_x(), boxes(ax)[-1].get_x() + boxes(ax)[-1].get_width()
@@ -391,7 +398,7 @@ def test_few_values_have_few_bars(number: int, fewest: int, most: int, log: bool
     drawn = np.random.default_rng(0).normal(0, 2, number)
     frame = pl.DataFrame({"sales": 1_000 * np.exp(drawn) if log else drawn})
 
-    ax = fk.plot_spread(frame, "sales", by=None, lang="en", ax=axes())
+    ax = fk.plot_spread(frame, value="sales", by=None, lang="en", ax=axes())
 
     assert (ax.get_xscale() == "asinh") is log
     assert fewest <= len(boxes(ax)) <= most
@@ -400,9 +407,9 @@ def test_few_values_have_few_bars(number: int, fewest: int, most: int, log: bool
 @pytest.mark.slow
 def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> None:
     """Values beyond them are drawn at them; the medians and their numbers stay."""
-    plain = fk.plot_spread(money, "sales", by="section", lang="en", ax=axes(9, 9))
+    plain = fk.plot_spread(money, value="sales", by="section", lang="en", ax=axes(9, 9))
     limited = fk.plot_spread(
-        money, "sales", by="section", limits=(0.1, 0.9), lang="en", ax=axes(9, 9)
+        money, value="sales", by="section", limits=(0.1, 0.9), lang="en", ax=axes(9, 9)
     )
 
     sales = money["sales"]
@@ -413,13 +420,13 @@ def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> 
     assert min(whiskers) >= ends[0] - 1e-6  # type: ignore[operator]
     assert max(whiskers) <= ends[1] + 1e-6  # type: ignore[operator]
     narrow = fk.plot_spread(
-        money, "sales", by="section", limits=(0.45, 0.55), lang="en", ax=axes(9, 9)
+        money, value="sales", by="section", limits=(0.45, 0.55), lang="en", ax=axes(9, 9)
     )
     medians = [t.get_text() for t in plain.texts if "(n = " in t.get_text()]
     assert len(medians) > 5
     assert sorted(t.get_text() for t in narrow.texts if "(n = " in t.get_text()) == sorted(medians)
     off = money.filter((pl.col("balance_difference").abs() > 1) | (pl.col("sums_failing") > 0))
-    whole = fk.plot_spread(money, "sales", max_difference=1, lang="en", ax=axes(9, 9))
+    whole = fk.plot_spread(money, value="sales", max_difference=1, lang="en", ax=axes(9, 9))
     assert off.height
     assert f"Filings left out because their sums differ: {off.height}." in text(whole)
 
@@ -429,8 +436,8 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
     groups = money.drop_nulls(["sales", "kraj"])
     unit, sales, name = groups.select("unit_id", "sales", "name").row(0)
 
-    box = fk.plot_spread(money, "sales", mark=unit, lang="en", ax=axes(9, 6))
-    line = fk.plot_spread(money, "sales", by=None, mark=unit, lang="en", ax=axes(9, 6))
+    box = fk.plot_spread(money, value="sales", mark=unit, lang="en", ax=axes(9, 6))
+    line = fk.plot_spread(money, value="sales", by=None, mark=unit, lang="en", ax=axes(9, 6))
 
     (diamond,) = (line for line in box.lines if line.get_marker() == "D")
     assert xs(diamond) == [sales]
@@ -438,12 +445,14 @@ def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
     for ax in (box, line):
         assert name in text(ax)
     blank = money.filter(pl.col("sales").is_null())["unit_id"][0]
-    assert "not marked" in text(fk.plot_spread(money, "sales", mark=blank, lang="en", ax=axes()))
+    assert "not marked" in text(
+        fk.plot_spread(money, value="sales", mark=blank, lang="en", ax=axes())
+    )
     with pytest.raises(fk.UsageError, match="mark=1 is not in the frame"):
-        fk.plot_spread(money, "sales", mark=1)
+        fk.plot_spread(money, value="sales", mark=1)
     no_unit: Any = "210"
     with pytest.raises(fk.UsageError, match="mark='210' is not allowed; give a whole number"):
-        fk.plot_spread(money, "sales", mark=no_unit)
+        fk.plot_spread(money, value="sales", mark=no_unit)
 
 
 @pytest.mark.parametrize(
@@ -456,7 +465,7 @@ def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, valu
     value_of_year = pl.when(pl.col("year") < 2018).then(pl.col("roa") + pl.col("year") % 10 / 100)
     frame = frame.with_columns(roa=value_of_year, name=pl.format("Firm {}", "unit_id"))
 
-    ax = fk.plot_spread(frame, "roa", by=by, mark=5, lang=lang, ax=axes())
+    ax = fk.plot_spread(frame, value="roa", by=by, mark=5, lang=lang, ax=axes())
 
     assert f"Firm 5 (2017: {value})" in text(ax)
     check_legible(ax)
@@ -496,7 +505,7 @@ def test_a_note_says_why_a_unit_is_not_marked(mark: int, words: str) -> None:
         year=2024, name=pl.format("Firm {}", "unit_id")
     )
 
-    ax = fk.plot_spread(frame, "x", mark=mark, lang="en", ax=axes())
+    ax = fk.plot_spread(frame, value="x", mark=mark, lang="en", ax=axes())
 
     assert ax.get_xscale() == "log"
     assert words in text(ax)
@@ -510,7 +519,7 @@ def test_a_marked_unit_is_in_the_legend(money: pl.DataFrame) -> None:
     """With its name and value, by the diamond that it has."""
     counted = money.drop_nulls(["sales", "kraj"]).filter(kraj="SK010").row(0, named=True)
 
-    ax = fk.plot_spread(money, "sales", mark=counted["unit_id"], lang="en", ax=axes(9, 6))
+    ax = fk.plot_spread(money, value="sales", mark=counted["unit_id"], lang="en", ax=axes(9, 6))
 
     check_legible(ax)
     legend = ax.get_legend()
@@ -522,7 +531,7 @@ def test_a_marked_unit_is_in_the_legend(money: pl.DataFrame) -> None:
 
 def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> None:
     """A note says how many of the bar have no figures."""
-    ax = fk.plot_counts(money, "size_by_law", lang="en", ax=axes())
+    ax = fk.plot_counts(money, by="size_by_law", lang="en", ax=axes())
 
     bare = money.filter(pl.col("reason").is_not_null()).height
     counts = SAMPLE.count_by(money, "size_by_law").filter(kind="no code")["count"].item()
@@ -531,7 +540,7 @@ def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> N
 
 def test_a_long_heading_is_smaller_before_it_has_two_lines(money: pl.DataFrame) -> None:
     """Up to two points; with the number of units it has two lines."""
-    ax = fk.plot_spread(money, "sales", by="section", lang="sk", ax=axes(8, 6))
+    ax = fk.plot_spread(money, value="sales", by="section", lang="sk", ax=axes(8, 6))
 
     assert len(ax.get_title().split("\n")) == 2
     assert 9 <= float(ax.title.get_fontsize()) < 11

@@ -100,7 +100,7 @@ def test_numbers_below_a_spread_are_true(
     values = [low + (high - low) * n / 40 for n in range(41)]
     frame = pl.DataFrame({"kraj": ["SK010"] * len(values), item: values})
 
-    ax = fk.plot_spread(frame, item, by=by, lang=lang, ax=axes())  # type: ignore[arg-type]
+    ax = fk.plot_spread(frame, value=item, by=by, lang=lang, ax=axes())  # type: ignore[arg-type]
 
     ticks, texts = shown(ax)
     assert len(ticks) > 2
@@ -120,9 +120,9 @@ def test_numbers_lie_in_steps_that_are_counted_in_the_head(high: float, width: f
         unit_id=1, months=12, source_column=pl.lit("current"), supersedes=0, name=pl.lit("A")
     )
     charts = [
-        fk.plot_spread(pl.DataFrame(rows), "roa", ax=axes(width)),
-        fk.plot_spread(pl.DataFrame(rows), "roa", by=None, ax=axes(width)),
-        fk.plot_history(history, "roa", ax=axes(width)),
+        fk.plot_spread(pl.DataFrame(rows), value="roa", ax=axes(width)),
+        fk.plot_spread(pl.DataFrame(rows), value="roa", by=None, ax=axes(width)),
+        fk.plot_history(history, value="roa", ax=axes(width)),
     ]
 
     for ax in charts:
@@ -143,7 +143,7 @@ def test_years_of_a_narrow_history_are_whole() -> None:
         source_column=pl.lit("current"),
     )  # fmt: skip
 
-    ax = fk.plot_history(history, "roa", lang="en", ax=axes(3.54, 3.2))
+    ax = fk.plot_history(history, value="roa", lang="en", ax=axes(3.54, 3.2))
 
     ticks, names = shown(ax)
     within = [x for x in ticks if 2014 <= x <= 2019]

@@ -115,7 +115,7 @@ def test_two_groups_are_axes_and_colours(money: pl.DataFrame, lang: Lang, width:
     summary = fk.summary(money, "sales", by=fields)
     enough = summary.filter(pl.col("n") >= 5)
 
-    ax = fk.plot_history(summary, "sales", lang=lang, ax=axes(width, 7))
+    ax = fk.plot_history(summary, value="sales", lang=lang, ax=axes(width, 7))
 
     check_legible(ax)
     assert len(panels(ax)) == enough["kraj"].n_unique()
@@ -141,7 +141,7 @@ def test_several_units_stand_side_by_side(
     ids = having["unit_id"].unique(maintain_order=True)
     some = money.filter(pl.col("unit_id").is_in(ids.head(number).implode()))
 
-    ax = fk.plot_history(some, items, lang="en", ax=axes(9, 8))
+    ax = fk.plot_history(some, value=items, lang="en", ax=axes(9, 8))
 
     check_legible(ax)
     assert len(panels(ax)) == number
@@ -167,9 +167,9 @@ def test_what_no_trend_has(money: pl.DataFrame) -> None:
     with pytest.raises(fk.UsageError, match="several entries in the column 'value'"):
         fk.plot_history(of_two)
     with pytest.raises(fk.UsageError, match="a summary is drawn by one"):
-        fk.plot_history(of_two, ["sales", "equity"])
+        fk.plot_history(of_two, value=["sales", "equity"])
     with pytest.raises(fk.UsageError, match="statistic='middle'"):
-        fk.plot_history(of_two, "sales", statistic="middle")
+        fk.plot_history(of_two, value="sales", statistic="middle")
     many = fk.summary(money, "sales", by=fields).with_columns(
         n=pl.lit(5, pl.Int64), median=pl.lit(1.0)
     )

@@ -24,7 +24,7 @@ REGISTER = [
     # What it finds of units.
     "filings", "items", "financials", "statement_history",
     # What it makes of a frame.
-    "resolve_labels", "unresolved_codes", "count_by", "compare",
+    "resolve_labels", "unresolved_codes", "count_by",
     # What it estimates from a sample.
     "estimate",
     # What it is.

@@ -28,7 +28,6 @@ def figures(number: int = 60) -> pl.DataFrame:
 EVERY: dict[str, Callable[..., Axes]] = {
     "plot_counts": lambda **options: fk.plot_counts(all_units(), **options),
     "plot_map": lambda **options: fk.plot_map(all_units(), **options),
-    "plot_last_changes": lambda **options: fk.plot_last_changes(all_units(), **options),
-    "plot_spread": lambda **options: fk.plot_spread(figures(), "equity", **options),
-    "plot_history": lambda **options: fk.plot_history(figures().head(1), "equity", **options),
+    "plot_spread": lambda **options: fk.plot_spread(figures(), value="equity", **options),
+    "plot_history": lambda **options: fk.plot_history(figures().head(1), value="equity", **options),
 }

@@ -1,10 +1,9 @@
-"""Counts for charts: what a comparison compares, how an estimate and its intervals are written."""
+"""Counts for charts: how an estimate and its intervals are written."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import date
 from typing import Final, NamedTuple
 
 import polars as pl
@@ -17,53 +16,9 @@ from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_UNTIL: Final = " – "
 _MANY: Final = 100_000  # from here on, tiles show thousands
 _TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
 _WORDS: Final = Words("counts")
-
-
-def both_numbers(frame: labels.Frame, table: pl.DataFrame, lang: Lang) -> str:
-    """Return the numbers of units of both sides of a comparison, with their names."""
-    a, b = [f"{name}: " for name in _sides(frame, lang) or ()] or ["", ""]
-    before, after = (int(table[count].sum()) for count in ("count_a", "count_b"))
-    return f"{a}{number_format.whole(before, lang)} → {b}{number_format.units(after, lang)}"
-
-
-def compared(frame: labels.Frame, words: str, lang: Lang) -> str:
-    """Return what a difference is of: the second side against the first, in words."""
-    names = _sides(frame, lang)
-    if names is None:
-        return _WORDS[lang]["unnamed"] + words
-    return _WORDS[lang]["sides"].format(a=names[0], b=names[1]) + words
-
-
-def _sides(frame: labels.Frame, lang: Lang) -> tuple[str, str] | None:
-    """Return the names of both sides of a comparison, days in the language; None without any."""
-    if not {"name_a", "name_b"} <= set(labels.schema_of(frame)):
-        return None
-    names = frame.lazy().select("name_a", "name_b").drop_nulls().head(1).collect().rows()
-    if not names:
-        return None
-    a, b = (_in_language(name, lang) for name in names[0])
-    return a, b
-
-
-def _in_language(name: str, lang: Lang) -> str:
-    """Return the name of a side: the days of a window as the language writes them."""
-    try:
-        first, last = map(date.fromisoformat, name.split(_UNTIL))
-    except ValueError:  # a name that the caller gave
-        return name
-    return _UNTIL.join(number_format.day_text(day, lang) for day in (first, last))
-
-
-def windows(frame: labels.Frame, lang: Lang) -> str:
-    """Return the note of a comparison if it is of two windows of last changes, else ""."""
-    if labels.schema_of(frame).get("windows") != pl.Boolean:
-        return ""
-    are_windows = frame.lazy().select(pl.col("windows").any()).collect().item()
-    return _WORDS[lang]["windows"] if are_windows else ""
 
 
 class Estimate(NamedTuple):

@@ -21,11 +21,9 @@ from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.counts.compare import COMPARISON
 from finstat_kit.frames.counts.count_by import (
     COUNTS,
     KINDS,
-    MADE_BY,
     are_those_of,
     check_made_by,
     checked,
@@ -49,7 +47,7 @@ _ABROAD: Final = "SKZZ"  # begins the codes of places that stand last in every o
 _NOT_ON_SCALE: Final = (None, groups.UNKNOWN, "00")  # of ages and sizes: not known
 _OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
 _WORDS: Final = Words("drawn_table")
-_Kind = Literal["summary", "comparison", "estimate", "counts", "values", "units"]
+_Kind = Literal["summary", "estimate", "counts", "values", "units"]
 
 
 class Groups(NamedTuple):
@@ -122,7 +120,6 @@ class DrawnTable(NamedTuple):
         measure: What a value is.
         notes: On rows that are not shown, and on what the values cover.
         of_figures: Whether a title of the caller's hides what is drawn: then a note has it.
-        differs: Whether the values are differences.
         without: What a code without a value has instead, and the word for why.
         order: Of the rows; None is that of their values.
         estimate: None if the values are known.
@@ -142,7 +139,6 @@ class DrawnTable(NamedTuple):
     measure: str = ""
     notes: Sequence[str] = ()
     of_figures: bool = False
-    differs: bool = False
     without: tuple[str, str] = ("–", "missing")
     order: pl.Expr | None = None
     estimate: Estimate | None = None
@@ -265,8 +261,6 @@ def _kind(frame: labels.Frame) -> _Kind:
     columns = labels.schema_of(frame)
     if columns.keys() >= _OF_SUMMARY and columns["by"] == pl.List(pl.String):
         return "summary"
-    if are_those_of(frame, COMPARISON):
-        return "comparison"
     if are_those_of(frame, ESTIMATES):
         return "estimate"
     if are_those_of(frame, COUNTS):
@@ -304,18 +298,9 @@ def of_bars(
     if value is not None:
         fault = ": units are counted, and only a summary says of which value"
         raise invalid("value", value, fault, cure="leave it out")
-    if kind == "comparison":
-        compared = checked(frame, by, COMPARISON, "fk.compare").rename({"difference": "value"})
-        return _without_equal(_of_differences(given, compared, compared, words["more or fewer"]))
     notes: list[str] = []
     if kind in ("counts", "estimate"):
         rows = checked(frame, by, COUNTS, "fk.count_by")
-    elif {"code", "count", "period"} <= set(labels.schema_of(frame)):
-        fault, give = (
-            ": counts by period are not drawn",
-            "the records, here or fk.plot_last_changes",
-        )
-        raise invalid("units", ..., fault, give=give)
     else:
         rows = given.counted()
         if ungrouped := figures.without_group(frame, by):
@@ -335,7 +320,7 @@ def of_places(
     by: Literal["kraj", "okres"],
     value: str | None,
     statistic: str | None,
-    unit: str | None,
+    per: str | None,
     lang: Lang,
     source: Register | None,
 ) -> DrawnTable:
@@ -347,7 +332,7 @@ def of_places(
         value: As given to the chart; None is the number of units, a difference, or a summary's only
             value.
         statistic: As given to the chart; None is the median.
-        unit: What the values are of, in the caller's words; None is our own.
+        per: What the values are of, in the caller's words; None is our own.
         lang: Language of all words.
         source: The register that has the labels of codes without a tile; None for none.
     """
@@ -355,15 +340,10 @@ def of_places(
     given = _Given(frame, kind, by, lang, source, tiles.LEVELS[by])
     if kind == "summary" or (kind == "units" and value not in (None, "count")):
         table = _of_statistic(given, value, statistic or "median")
-        return table if unit is None else table._replace(measure=unit)
+        return table if per is None else table._replace(measure=per)
     if statistic is not None:
         cure = "leave it out, or name an item or ratio of figures by value="
         raise invalid("statistic", statistic, ": these values have none", cure=cure)
-    if kind == "comparison" and value in (None, "difference"):
-        compared = checked(frame, by, COMPARISON, "fk.compare")
-        rows = _rows_of_codes(given, "difference")
-        measure = given.words["difference"] if unit is None else unit
-        return _of_differences(given, compared, rows, measure)
     value, without = value or "count", ("–", "missing")
     if kind == "units":
         rows, without = (
@@ -372,15 +352,15 @@ def of_places(
         )
     else:
         rows = _rows_of_codes(given, value)
-    if value == "count" and unit is None:
+    if value == "count" and per is None:
         return _of_counts(given, rows, in_short=True)._replace(without=without)
     called, own = figures.called(value, lang), value.replace("_", " ")
     name = own if called == own else figures.capitalized(called)  # the caller's words stay
     heading = given.words["heading"].format(value=name, by=given.by_name)
     write = _number_format_of(rows["value"], lang)
-    if unit is None and figures.kind(value) == "share":
+    if per is None and figures.kind(value) == "share":
         write = partial(_share, lang)
-    measure = called if unit is None else unit
+    measure = called if per is None else per
     return DrawnTable(rows, lang, heading, None, write, measure, without=without)
 
 
@@ -559,36 +539,6 @@ def _of_counts(given: _Given, rows: pl.DataFrame, *, in_short: bool) -> DrawnTab
 def _without_empty_kinds(rows: pl.DataFrame) -> pl.DataFrame:
     """Leave out kinds without a unit, such as those of an estimate."""
     return rows.filter((pl.col("kind") == "labelled") | pl.col("value").ne_missing(0))
-
-
-def _of_differences(
-    given: _Given, compared: pl.DataFrame, rows: pl.DataFrame, measure: str
-) -> DrawnTable:
-    """Return the differences of a comparison."""
-    frame, lang = given.frame, given.lang
-    return DrawnTable(
-        rows,
-        lang,
-        drawing.WORDS[lang]["difference"].format(by=given.by_name),
-        counts.both_numbers(frame, compared, lang),
-        lambda number, _: drawing.signed(int(number), lang),
-        counts.compared(frame, measure, lang),
-        [counts.windows(frame, lang)],
-        differs=True,
-        order=given.order,
-    )
-
-
-def _without_equal(table: DrawnTable) -> DrawnTable:
-    """Leave out codes without a difference, if they are most, and note their number."""
-    labelled = pl.col("kind") == "labelled"
-    same = labelled & (pl.col("value") == 0)
-    number = table.rows.filter(same).height
-    others = table.rows.filter(labelled).height - number
-    if not number > others > 1:
-        return table
-    note = _WORDS[table.lang]["same"].format(n=number_format.whole(number, table.lang))
-    return table._replace(rows=table.rows.filter(~same), notes=[note, *table.notes])
 
 
 def _of_values(values: Figures, rows: pl.DataFrame, lang: Lang) -> DrawnTable:
@@ -788,7 +738,7 @@ def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> p
     number of codes summed in a row; the total is unchanged. The rest has the kind ``rest`` and no
     code. Other kinds without a unit are left out.
     """
-    table = table.drop(MADE_BY, strict=False)
+    table = table.drop("by", strict=False)
     labelled = table.filter(pl.col("kind") == "labelled").sort(
         pl.col("value").abs(), "code", descending=[True, False]
     )

@@ -5,18 +5,16 @@ Every unit is counted, including those without a code or a label.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
-from typing import Final, Literal
+from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.places import groups, labels
-from finstat_kit.protocol.wire import CHANGED, STATE
+from finstat_kit.protocol.wire import STATE
 
 COUNTS: Final = pl.Schema(
     {
@@ -30,26 +28,11 @@ COUNTS: Final = pl.Schema(
         "by": pl.String,
     }
 )
-LAST_CHANGES: Final = pl.Schema(
-    {
-        "period": pl.Date,
-        "code": pl.String,
-        "label": pl.String,
-        "count": pl.Int64,
-        "kind": pl.String,
-        "by": pl.String,
-    }
-)
-# Columns of a result that are not figures: they name what it was made by.
-MADE_BY: Final = frozenset({"by", "windows", "name_a", "name_b"})
 # Only estimates have "unknown codes" (all of them in one row) and the last two: a record in a frame
 # has been read.
 KINDS: Final = (
     "labelled", "unknown code", "unknown codes", "no code", "gone", "no record", "unreadable"
 )  # fmt: skip
-PERIODS: Final = {"day": "1d", "week": "1w", "month": "1mo", "quarter": "1q", "year": "1y"}
-
-Every = Literal["day", "week", "month", "quarter", "year"]
 
 
 def count_by(
@@ -61,51 +44,6 @@ def count_by(
     today: date | None = None,
 ) -> pl.DataFrame:
     """Count units by code; see `Register.count_by`."""
-    share = pl.col("count") / pl.col("count").sum()
-    return (
-        _counted(frame, by, lookup, lang, {}, today)
-        .with_columns(share.alias("share"))
-        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
-        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
-    )
-
-
-def count_last_changes(
-    frame: labels.Frame,
-    by: str,
-    lookup: labels.Lookup,
-    *,
-    last_change: Every = "month",
-    lang: Lang = "sk",
-    today: date | None = None,
-) -> pl.DataFrame:
-    """Count units by period of their last change and code; see `Register.count_by`."""
-    arguments.one_of("last_change", last_change, tuple(PERIODS))
-    schema = labels.schema_of(frame)
-    dtype = schema.get(CHANGED)
-    if dtype not in (pl.Date, pl.Null):
-        found = f"is {dtype}" if dtype else "is not there"
-        raise UsageError(
-            f"the column {CHANGED!r} {found}", cure="give records as fk.units.get returns"
-        )
-    period = pl.col(CHANGED).cast(pl.Date).dt.truncate(PERIODS[last_change])
-    order = ("period", pl.col("kind").cast(pl.Enum(KINDS)), "count", "code")
-    return (
-        _counted(frame, by, lookup, lang, {"period": period}, today)
-        .sort(*order, descending=[False, False, True, False], nulls_last=True)
-        .select(pl.col(column).cast(dtype) for column, dtype in LAST_CHANGES.items())
-    )
-
-
-def _counted(
-    frame: labels.Frame,
-    by: str,
-    lookup: labels.Lookup,
-    lang: Lang,
-    also: Mapping[str, pl.Expr],
-    today: date | None,
-) -> pl.DataFrame:
-    """Count units by code and further columns, in no order, with kind and label."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
     by = labels.field(by)
@@ -131,10 +69,10 @@ def _counted(
             unit = unit.cast(pl.Int64)
         lazy = lazy.filter(unit.is_null() | unit.is_last_distinct())
     counts = (
-        lazy.select(is_gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"), **also)
+        lazy.select(is_gone.alias("gone"), pl.col(by).cast(pl.String).alias("code"))
         # A removed record is not counted under its former code.
-        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"), *also)
-        .group_by("gone", "code", *also)
+        .select("gone", pl.when(~pl.col("gone")).then("code").alias("code"))
+        .group_by("gone", "code")
         .agg(pl.len().cast(pl.Int64).alias("count"))
         .collect()
     )
@@ -146,19 +84,24 @@ def _counted(
         .when(known).then(pl.lit("labelled"))
         .otherwise(pl.lit("unknown code"))
     )  # fmt: skip
-    return counts.with_columns(kind.alias("kind"), label.alias("label"), by=pl.lit(by))
+    share = pl.col("count") / pl.col("count").sum()
+    return (
+        counts.with_columns(share.alias("share"), kind.alias("kind"), label=label, by=pl.lit(by))
+        .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
+        .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
+    )
 
 
 def are_those_of(frame: labels.Frame, columns: pl.Schema) -> bool:
-    """Return whether a frame has the columns of counts, of a comparison or of an estimate.
+    """Return whether a frame has the columns of counts or of an estimate.
 
-    A handmade frame need not have the columns that name what it was made by.
+    A handmade frame need not have the one that names what it was made by.
     """
-    return set(columns) - MADE_BY <= set(labels.schema_of(frame))
+    return set(columns) - {"by"} <= set(labels.schema_of(frame))
 
 
 def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.DataFrame:
-    """Return given counts, a comparison or an estimate, each column in its type.
+    """Return given counts or an estimate, each column in its type.
 
     Args:
         frame: With `are_those_of` *columns*.
@@ -171,7 +114,7 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
             they were made by another field.
     """
     check_made_by(frame, by)
-    columns = pl.Schema({name: columns[name] for name in columns if name not in MADE_BY})
+    columns = pl.Schema({name: columns[name] for name in columns if name != "by"})
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
         given_type = table.schema[column]
@@ -196,7 +139,7 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
 
 
 def check_made_by(frame: labels.Frame, by: str) -> None:
-    """Refuse counts, a comparison or an estimate that were made by another field than *by*."""
+    """Refuse counts or an estimate that were made by another field than *by*."""
     by = labels.field(by)
     if labels.schema_of(frame).get("by") != pl.String:
         return

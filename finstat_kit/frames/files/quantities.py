@@ -12,8 +12,7 @@ from finstat_kit.frames.financials.ratios import Quantity
 from finstat_kit.frames.findings import peers, summary
 from finstat_kit.frames.reports.check_sums import CHECKS
 
-_SHARES: Final = ("share", "share_a", "share_b", "share_low", "share_high", "share_top5",
-                  "percentile")  # fmt: skip
+_SHARES: Final = ("share", "share_low", "share_high", "share_top5", "percentile")
 # The column whose texts name the item or ratio that a number is of.
 _NAMED_BY: Final = {
     "value": "item",

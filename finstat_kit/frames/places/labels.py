@@ -146,29 +146,8 @@ def label_of(column: pl.Expr, dtype: pl.DataType, listed: pl.Series, names: pl.S
     if dtype == pl.Null or listed.is_empty():
         return pl.lit(None, pl.String)
 
-    def looked_up(codes: pl.Expr) -> pl.Expr:
-        return codes.replace_strict(listed, names, default=None, return_dtype=pl.String)
-
-    if dtype == pl.String:
-        return looked_up(column)
-
-    def of_categories(codes: pl.Series) -> pl.Series:
-        # Each category is looked up once, by a row that has it; then only its number is used.
-        number = codes.to_physical()
-        rows = number.arg_unique()
-        rows = rows.filter(number.gather(rows).is_not_null())
-        code = codes.gather(rows).cast(pl.String).to_frame("code")
-        texts = code.select(looked_up(pl.col("code"))).to_series()
-        places = number.gather(rows).to_list()
-        label: list[str | None] = [None] * (1 + max(places, default=-1))
-        for place, text in zip(places, texts, strict=True):
-            label[place] = text
-        return pl.Series(codes.name, label, dtype=pl.String).gather(number)
-
-    # Under a plain name: methods of a Series, too, treat ``*`` and ``^…$`` as patterns.
-    return column.alias("code").map_batches(
-        of_categories, return_dtype=pl.String, is_elementwise=True
-    )
+    codes = column if dtype == pl.String else column.cast(pl.String)
+    return codes.replace_strict(listed, names, default=None, return_dtype=pl.String)
 
 
 def column_of(schema: pl.Schema, name: str) -> pl.Expr:

@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.frames.counts import compare, count_by, estimation
+from finstat_kit.frames.counts import count_by, estimation
 from finstat_kit.frames.files.quantities import quantity_of
 from finstat_kit.frames.financials import assemble, filings, items, ratios
 from finstat_kit.frames.financials.reasons import STATUS
@@ -45,7 +45,6 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "summary": ("value", "without"),
     "flows": ("enter", "leave"),
     "peers": ("own", "percentile"),
-    "compare": ("count_a", "count_b"),
     "estimate": ("count_low", "listed"),
     "count_by": ("code", "kind"),
     "check_reports": ("checked", "failing"),
@@ -76,7 +75,7 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
             name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"`` (records),
             ``"financials"``, ``"filings"``, ``"ratios"``, ``"panel"``, ``"flows"``, ``"summary"``,
             ``"peers"``, ``"cells"``, ``"items"``, ``"check_reports"``, ``"count_by"``,
-            ``"compare"``, ``"estimate"``, ``"match_units"`` or ``"match_places"``.
+            ``"estimate"``, ``"match_units"`` or ``"match_places"``.
 
     Returns:
         One row per column, in their order (of units by name also the column that `find` adds); all
@@ -126,7 +125,6 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
         "items": items.ITEMS,
         "check_reports": check_sums.CHECKS,
         "count_by": count_by.COUNTS,
-        "compare": compare.COMPARISON,
         "estimate": estimation.ESTIMATES,
         "match_units": matching.MATCHES,
         "match_places": match_names.MATCHES,

@@ -236,7 +236,7 @@ def test_shares_are_in_per_cent_and_other_numbers_are_not(tmp_path: Path) -> Non
         "share_top5": [0.3, 0.4],
     }
     formats = {}
-    for name, columns in (("r", ratio), ("c", change | {"share_a": [0.5]}), ("s", summary)):
+    for name, columns in (("r", ratio), ("c", change | {"share_low": [0.5]}), ("s", summary)):
         path = fk.write(pl.DataFrame(columns), tmp_path / f"{name}.xlsx")
         rows = list(openpyxl.load_workbook(path).active.iter_rows())
         for place, column in enumerate(columns):
@@ -248,7 +248,7 @@ def test_shares_are_in_per_cent_and_other_numbers_are_not(tmp_path: Path) -> Non
         ("r", "equity_ratio"): [True], ("r", "equity_ratio_before"): [True],
         ("r", "current_ratio"): [False],
         ("c", "sales"): [False], ("c", "sales_growth"): [True], ("c", "sales_before"): [False],
-        ("c", "share"): [False], ("c", "share_a"): [True],
+        ("c", "share"): [False], ("c", "share_low"): [True],
         ("s", "value"): [False, False], ("s", "median"): [False, False],
         ("s", "share_top5"): [True, True],
     }  # fmt: skip

@@ -170,7 +170,7 @@ def test_groups_are_drawn(by: str, figures: pl.DataFrame, nothing_chosen: None) 
         return [label.get_text() for label in ax.get_yticklabels()]
 
     bars = fk.plot_counts(year, by=by, lang="en", ax=axes(9, 9))  # type: ignore[arg-type]
-    boxes = fk.plot_spread(year, "sales", by=by, lang="sk", ax=axes(9, 9))  # type: ignore[arg-type]
+    boxes = fk.plot_spread(year, value="sales", by=by, lang="sk", ax=axes(9, 9))  # type: ignore[arg-type]
 
     labels = groups.codelist(by)
     slovak = [name for name in names(boxes) if name in labels["name_sk"].to_list()]

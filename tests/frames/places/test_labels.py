@@ -103,9 +103,6 @@ def test_categories_of_any_kind_are_labelled(dtype: pl.DataType) -> None:
         ]  # fmt: skip
         assert labelled.drop("region").equals(frame)
         assert REG.count_by(form, "kraj").equals(REG.count_by(texts, "kraj"))
-        assert REG.count_by(form, last_change="month").equals(
-            REG.count_by(texts, last_change="month")
-        )
         assert REG.unresolved_codes(form).equals(REG.unresolved_codes(texts))
 
 
@@ -147,9 +144,6 @@ def test_a_name_that_is_a_pattern_is_a_name(dtype: pl.DataType) -> None:
         ]
         few = texts.select("kraj").with_columns(frame["datumPoslednejUpravy"])
         assert REG.count_by(form, "kraj").equals(REG.count_by(few, "kraj"))
-        assert REG.count_by(form, last_change="month").equals(
-            REG.count_by(few, last_change="month")
-        )
 
 
 def test_labelling_again_replaces_the_labels() -> None:

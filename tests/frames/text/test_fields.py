@@ -81,8 +81,8 @@ def results(folder: Path) -> dict[str, pl.DataFrame]:
         "summary": fk.summary(money, "sales", by=["kraj", "section"]),
         "peers": fk.peers(money, unit, "total_assets"), "history": history.frame,
         "its filings": history.filings, "check_reports": SAMPLE.check_reports(reports),
-        "count_by": SAMPLE.count_by(units), "changes": SAMPLE.count_by(units, last_change="month"),
-        "compare": SAMPLE.compare(units, units), "estimate": SAMPLE.estimate("kraj", n=20),
+        "count_by": SAMPLE.count_by(units),
+        "estimate": SAMPLE.estimate("kraj", n=20),
         "match_places": SAMPLE.match_places(["Nitra"], level="district"),
         "match_units": SAMPLE.match_units({"n": ["x"]}, name="n"),
         "locations": SAMPLE.locations(), "codelists": SAMPLE.codelists(), "list": SAMPLE.regions(),
@@ -112,7 +112,7 @@ def test_every_column_of_every_result_is_explained(tmp_path: Path) -> None:
         assert table.columns == fk.fields("units").columns
         # A sheet of xlsx and SQL do not tell names apart by case.
         assert len({column.casefold() for column in frame.columns}) == frame.width
-        if name in ("compare", "count_by", "estimate"):
+        if name in ("count_by", "estimate"):
             assert table["meaning_en"].to_list() == fk.fields(name)["meaning_en"].to_list()
 
 
