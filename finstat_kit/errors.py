@@ -84,7 +84,7 @@ class RegisterError(Exception):
         attempts: Number of attempts made.
         cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
         partial: The rows fetched before the error: ids of ``ids()``, records of ``get()``. None
-            for ``pages()``, whose caller already has them, and for a query of a ``scan()``.
+            for ``pages()``, whose caller already has them.
         going_on: How the work goes on after the error, for a notebook.
     """
 

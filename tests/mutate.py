@@ -119,13 +119,6 @@ MUTATIONS = [
         "",
         "test_an_interrupted_get_keeps_the_rows_so_far test_an_interruption_tells_how_to_go_on",
     ),
-    Mutation(
-        "a scan returns no row that its filter excludes",
-        "scan.py:_lazy_frame",
-        "frame if predicate is None else frame.filter(predicate)",
-        "frame",
-        "test_a_scan_equals_the_full_frame",
-    ),
     # The embedded register is the same service.
     Mutation(
         "the flag is false exactly at the end",
@@ -518,6 +511,20 @@ MUTATIONS = [
         "test_filings_of_a_number_with_two_meanings_lists_both_units",
     ),
     Mutation(
+        "a scan over requests is refused",
+        "scan.py:scan",
+        "source.cost and not (source.in_process and session.exchange.cache is None)",
+        "False",
+        "test_a_scan_over_requests_is_refused_with_the_cure",
+    ),
+    Mutation(
+        "filters by id come before the records of a scan",
+        "scan.py:scan",
+        "predicate_pushdown=True",
+        "predicate_pushdown=False",
+        "test_filters_by_id_and_head_come_before_the_records",
+    ),
+    Mutation(
         "a block of using holds for its own thread and tasks alone",
         "current.py:using",
         "_blocks.set((*_blocks.get(), block))",
@@ -616,13 +623,6 @@ MUTATIONS = [
         "if requests <= most:",
         "if True:",
         "test_a_real_host_is_sent_ten_thousand_requests_unasked",
-    ),
-    Mutation(
-        "a scan of a whole register is refused",
-        "scan.py:_fetched_records",
-        "if needs.whole and max_requests is None and most < math.inf:",
-        "if False:",
-        "test_head_behind_a_filter_is_refused_with_the_cure",
     ),
     Mutation(
         "figures of too many units are refused before the first request",

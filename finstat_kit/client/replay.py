@@ -42,7 +42,7 @@ class Replay(Register):
             lang=lang,
             transport=InProcess(self._answer),
         )
-        # As recorded: refusals and the paging of scans depend on it.
+        # As recorded: refusals depend on it.
         remote = url.startswith("http") and not is_loopback(url)
         self._session.remote = remote
         self._session.replayed = True

@@ -44,6 +44,7 @@ Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 class _SampleSource(Source):
     """What answers for a sample, which holds the names of its units."""
 
+    in_process = True
     has_names = True
 
     def __init__(self, session: Session, names: Callable[[], pl.DataFrame]) -> None:

@@ -115,9 +115,10 @@ class Tools:
             )
             call = f"fk.estimate({by!r}, minutes={SECONDS / 120}, changed_since={changed_since!r})"
             return self._answer(frame, call, "An estimate of a random sample.")
-        records = reg.units.scan(changed_since=changed_since)
+        records = reg.units.get(reg.units.ids(changed_since=changed_since))
         frame = reg.count_by(records, by, lang=self._lang)
-        call = f"fk.count_by(fk.units.scan(changed_since={changed_since!r}), {by!r})"
+        listed = f"fk.units.ids(changed_since={changed_since!r})"
+        call = f"fk.count_by(fk.units.get({listed}), {by!r})"
         return self._answer(frame, call)
 
     def sector(
@@ -165,12 +166,12 @@ class Tools:
         """Return the figures of a sector in a year, and the lines that give them."""
         codes = _codes(activity)
         own = pl.col("skNace").str.slice(0, len(codes[0])).is_in(codes)
-        records = self._register.units.scan(max_requests=self._most)
-        ids = records.filter(own).select("id").collect()
+        every = self._register.units.ids()
+        ids = self._register.units.get(every, max_requests=self._most).filter(own).select("id")
         call = (
             "import polars as pl\n"
             f"own = pl.col('skNace').str.slice(0, {len(codes[0])}).is_in({codes})\n"
-            "units = fk.units.scan().filter(own).select('id').collect()\n"
+            "units = fk.units.get(fk.units.ids()).filter(own).select('id')\n"
             f"money = fk.financials(units, {year})"
         )
         return self._register.financials(ids, year, max_requests=self._most), call

@@ -1,29 +1,15 @@
-"""Many requests: in order, over several threads, with bounded memory, stopped at once by Ctrl-C.
-
-Code in threads of polars is stopped by it too, and before the interpreter ends.
-"""
+"""Many requests: in order, over several threads, with bounded memory, stopped at once by Ctrl-C."""
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import faulthandler
-import os
-import signal
-import sys
-import tempfile
 import threading
-import time
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextvars import copy_context
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
-from types import FrameType
-from typing import IO, Final, Generic, TypeVar
-
-import polars as pl
+from typing import Final, Generic, TypeVar
 
 from finstat_kit.transport.base import Stop
 
@@ -33,8 +19,6 @@ Task = TypeVar("Task")
 
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C
 _AHEAD: Final = 4  # items in flight or waiting to be consumed, per connection
-_EXIT: Final = 2.0  # seconds that the end of the interpreter waits at most
-_exiting: Final = threading.Event()
 
 
 class Finished(Generic[Result]):
@@ -171,102 +155,3 @@ def in_order(
     finally:
         stop.set()
         workers.end()
-
-
-def heeding_interrupts(
-    produce: Callable[[threading.Event], Iterator[Result]],
-) -> Generator[Result, None, None]:
-    """Yield what *produce* yields in a separate thread, so that Ctrl-C ends any wait for it.
-
-    For code that polars calls, in its own threads or while it defers Ctrl-C.
-
-    Raises:
-        KeyboardInterrupt: With the error that the thread ended with, if any, as its cause.
-    """
-    stop, interrupted = Stop(_exiting), _ctrl_c()
-    results = produce(stop)
-    while True:
-        # One thread per result: polars leaves a generator that it needs no more where it stands.
-        workers: Workers[None, None] = Workers(1)
-        arrived: list[Finished[Result | None]] = []
-        advance = partial(next, results, None)
-        workers.submit(None, lambda: arrived.append(Finished(advance)))  # noqa: B023
-        try:
-            while not arrived:
-                workers.finished()
-                pl.select(pl.lit(0))  # raises the Ctrl-C that polars deferred
-                if interrupted() or stop.is_set():
-                    raise KeyboardInterrupt
-        except KeyboardInterrupt as interrupt:
-            stop.set()
-            while not arrived:
-                workers.finished()
-            raise interrupt from arrived[0].error
-        finally:
-            _end(workers)
-        if (result := arrived[0].result()) is None:
-            return
-        yield result
-
-
-def _end(workers: Workers[None, None]) -> None:
-    while True:
-        # Python raises a Ctrl-C that polars deferred once more, anywhere: also here.
-        with contextlib.suppress(KeyboardInterrupt):
-            workers.end()
-            return
-
-
-def _ctrl_c() -> Callable[[], bool]:
-    """Return a function that returns whether there was a Ctrl-C since, in any thread.
-
-    Python calls its handler in the main thread alone, which waits for polars, and a notebook's
-    kernel replaces the handler of polars in each cell. `faulthandler` writes in the handler itself.
-    """
-    if sys.platform == "win32":  # it has none such: polars alone can tell
-        return lambda: False
-    log = _log_of_interrupts()
-    begin = os.fstat(log.fileno()).st_size
-    faulthandler.unregister(signal.SIGINT)  # else it stays below a handler that was set since
-    faulthandler.register(signal.SIGINT, log, all_threads=False, chain=True)
-    return lambda: os.fstat(log.fileno()).st_size > begin
-
-
-@cache
-def _log_of_interrupts() -> IO[bytes]:
-    return tempfile.TemporaryFile()
-
-
-@atexit.register
-def _end_code_in_polars() -> None:
-    """Stop what our code in threads of polars waits for, and wait until they have left Python.
-
-    After a Ctrl-C, or an error in another part of a query, polars leaves such threads as they are.
-    One that needs the interpreter when it has ended aborts the process.
-    """
-    _exiting.set()
-    end = time.monotonic() + _EXIT
-    while _polars_runs_python() and time.monotonic() < end:
-        time.sleep(0.001)
-
-
-def _polars_runs_python() -> bool:
-    own = threading.get_ident()
-    return any(
-        _is_called_by_polars(frame)
-        for thread, frame in sys._current_frames().items()
-        if thread != own
-    )
-
-
-def _is_called_by_polars(frame: FrameType) -> bool:
-    """Return whether a thread of polars has called our code, or one of Python has called polars."""
-    modules = []
-    caller: FrameType | None = frame
-    while caller is not None:
-        modules.append(str(caller.f_globals.get("__name__")))
-        caller = caller.f_back
-    # A thread that Python has started begins in `threading`.
-    return modules[-1].startswith("finstat_kit.") or any(
-        module.startswith("polars.") for module in modules
-    )

@@ -168,7 +168,6 @@ def test_a_change_within_a_session_is_seen_by_the_next_call(behind: Behind, file
             st.tuples(st.just("day"), st.integers(0, 3)),
             st.tuples(st.sampled_from(["touch", "delete", "hide"]), st.integers(0, 7)),
             st.tuples(st.just("get"), st.sets(st.integers(0, 7), min_size=1)),
-            st.tuples(st.just("scan"), st.integers(0, 7)),
         ),
         max_size=14,
     )
@@ -185,10 +184,6 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
             wanted = [ids[place] for place in sorted(value)]
             got = behind.register(cache=file).units.get(wanted)
             assert got.equals(behind.sample.units.get(wanted))
-        elif step == "scan":
-            wanted_ = pl.col("id") <= ids[value]
-            got = behind.register(cache=file).units.scan().filter(wanted_).collect()
-            assert got.equals(behind.sample.units.scan().filter(wanted_).collect())
         else:
             getattr(behind.sample, step)(ids[value])
 
@@ -202,7 +197,6 @@ def test_kept_records_are_those_of_the_register(tmp_path: Path, steps: list[Any]
             st.tuples(st.just("day"), st.integers(0, 3)),
             st.tuples(st.sampled_from(["amend", "file", "correct", "hide"]), st.integers(0, 7)),
             st.tuples(st.just("get"), st.sets(st.integers(0, 7), min_size=1)),
-            st.tuples(st.just("scan"), st.integers(0, 7)),
         ),
         max_size=14,
     )
@@ -231,14 +225,8 @@ def test_kept_filings_are_those_of_the_register(
             sample.hide(units[value])
         else:
             kept, sent = behind.register(cache=file), behind.register()
-            if step == "get":
-                wanted = [ids[place] for place in sorted(value)]
-                found = (getattr(reg, collection).get(wanted) for reg in (kept, sent))
-            else:
-                scans = (getattr(reg, collection).scan() for reg in (kept, sent))
-                found = (
-                    scan.filter(pl.col("id") <= ids[value]).head(9).collect() for scan in scans
-                )
+            wanted = [ids[place] for place in sorted(value)]
+            found = (getattr(reg, collection).get(wanted) for reg in (kept, sent))
             assert next(found).equals(next(found))
 
 
@@ -284,24 +272,6 @@ def test_no_more_list_requests_than_records(file: Path) -> None:
     sent = behind.sent()
     assert len([target for target in sent if LIST in target]) == 2
     assert [target for target in sent if RECORD in target] == [f"{RECORD}?id={wanted[1]}"]
-
-
-@pytest.mark.parametrize(
-    ("url", "collection"),
-    [("https://ruz.example", "units"), *slow(("http://127.0.0.1:9", "reports"))],
-)
-def test_a_scan_lists_the_changes_once(file: Path, collection: str, url: str) -> None:
-    """However many pages its ids are, behind a real host and on loopback."""
-    behind = Behind(fk.sample(300), url)
-    last = getattr(behind.sample, collection).ids()["id"][120]
-    for _ in range(2):
-        behind.sent()
-        records = getattr(behind.register(cache=file, page_size=50), collection)
-        assert records.scan().filter(pl.col("id") <= last).collect().height == 121
-
-    lists = behind.sent(f"/api/{KINDS[collection].listed}")
-    assert len(lists) == 4
-    assert sum("zmenene-od=2000-01-01" not in target for target in lists) == 1
 
 
 def test_young_records_need_no_list(behind: Behind, file: Path) -> None:
@@ -465,20 +435,7 @@ def test_kept_records_do_not_count_as_requests_to_refuse(behind: Behind, file: P
         behind.register(cache=file).units.get([*ids, 1], max_requests=0)
 
 
-def test_a_scan_of_cached_records_has_all_its_rows(file: Path) -> None:
-    """Cached records need no requests, so that a maximum of requests cuts no list of ids."""
-    behind = Behind(fk.sample(30))
-    ids = behind.sample.units.ids()["id"]
-    behind.register(cache=file).units.get(ids)
-
-    scan = behind.register(cache=file, page_size=10).units.scan(max_requests=3)
-
-    assert scan.collect()["id"].to_list() == ids.to_list()
-    assert scan.filter(pl.col("id") > ids[9]).collect().height == ids.len() - 10
-
-
-@pytest.mark.parametrize("method", ["get", *slow("scan")])
-def test_changed_records_count_as_requests_to_refuse(file: Path, method: str) -> None:
+def test_changed_records_count_as_requests_to_refuse(file: Path) -> None:
     """Their number is known once the changes are listed, before the first of them is fetched."""
     behind = Behind(fk.sample(30))
     ids = behind.sample.units.ids()["id"]
@@ -488,10 +445,7 @@ def test_changed_records_count_as_requests_to_refuse(file: Path, method: str) ->
     behind.sent()
 
     def fetch(most: int) -> pl.DataFrame:
-        units = behind.register(cache=file).units
-        if method == "scan":
-            return units.scan(max_requests=most).collect()
-        return units.get(ids, max_requests=most)
+        return behind.register(cache=file).units.get(ids, max_requests=most)
 
     with pytest.raises(fk.UsageError, match="this needs 6 requests"):
         fetch(5)

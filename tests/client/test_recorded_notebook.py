@@ -19,7 +19,7 @@ CELLS = [
     "units = fk.units.get(ids)\nunits",
     'fk.count_by(units, "kraj", lang="en")',
     'fk.resolve_labels(units).select("id", "region", "municipality").head(5)',
-    'fk.statements.scan().filter(pl.col("id") < 5_000).collect()',
+    "fk.statements.get(fk.statements.ids(limit=20))",
     'fk.Explorer(units, lang="en")',
 ]
 

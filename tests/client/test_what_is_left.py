@@ -112,8 +112,6 @@ def test_the_need_is_named_before_the_limit_that_nobody_gave(behind: Behind) -> 
         register.units.get(range(1, 10_501))
     with pytest.raises(fk.UsageError, match=r"^max_requests=5: this needs 6 requests, one per"):
         register.units.get(range(1, 7), max_requests=5)
-    with pytest.raises(fk.UsageError, match=r"^this scan needs the record of "):
-        register.units.scan().collect()
 
 
 @pytest.mark.parametrize(

@@ -141,43 +141,30 @@ class Collection(Checked):
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
         return walk.pages(self._session, self._name, query, limit)
 
-    def scan(
-        self,
-        *,
-        changed_since: str | date | timedelta | None = None,
-        max_requests: int | None = None,
-    ) -> pl.LazyFrame:
-        """Scan the records lazily: only the data that the query needs are fetched.
+    def scan(self, *, changed_since: str | date | timedelta | None = None) -> pl.LazyFrame:
+        """Scan the records of a mirror or a sample lazily.
 
-        If the query needs only ``id``, no record is fetched (to count rows, select it first).
-        ``id > a``, ``id.is_in(ids)`` and the like, joined by ``&`` or ``|``, choose the parts of
-        the list that are walked, ``head(n)`` the size of its pages, ``datumPoslednejUpravy >= day``
-        the change date. Of units, ``ico == x``, ``dic == x`` and ``pravnaForma == x`` are
-        parameters of the request. Any other predicate is applied to the fetched records, few at
-        first: ``head(5)`` behind it does not fetch them all, unless the engine is ``in-memory``.
-        ``tail`` and ``sort`` do, of which polars does not tell a scan: ``get(ids().tail(5))``.
-        From ``/api/<list>`` and ``/api/<record>``.
+        Other registers take a request per record: `get` the records of some `ids`, or keep a
+        `Mirror`. Filters by ``id`` and ``head(n)`` are applied before the records are read.
 
         Args:
-            changed_since: Only ids changed on this day or later; None is everything.
-            max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
-                no limit elsewhere.
+            changed_since: Only records changed on this day or later; None is everything.
 
         Returns:
             A LazyFrame with the columns of `get`, by ascending id.
 
         Raises:
-            UsageError: When collected, for more records than *max_requests*.
+            UsageError: The register takes requests: a URL, a recording, a sample with ``cache=``.
 
         Example:
             >>> import finstat_kit as fk
             >>> import polars as pl
-            >>> with fk.using(fk.sample()) as reg:
+            >>> with fk.using(fk.sample()):
             ...     late = fk.units.scan().filter(pl.col("id") >= 2_618_000)
-            ...     late.select("id").collect().height, reg.stats.requests
-            (6, 1)
+            ...     late.select("id", "kraj").collect().height
+            6
         """
-        return scan(self._session, self._name, changed_since, max_requests)
+        return scan(self, changed_since)
 
     def get(
         self,

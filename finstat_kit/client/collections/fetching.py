@@ -40,13 +40,6 @@ if TYPE_CHECKING:
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 # Record requests sent to a real host by default: half an hour at `LIVE_RATE`.
 _MOST_REQUESTS: Final = 10_000
-# The approximate number of records of the live register, and the days that they take.
-_WHOLE: Final = {
-    "units": "every unit, one request each{rate}: some 2.6 million, about six days",
-    "statements": "every statement, one request each{rate}: some 7 million, about 16 days",
-    "reports": "every report, one request each{rate}: some 10 million, about 24 days",
-    "annual_reports": "every annual report, one request each{rate}: perhaps a million, days",
-}
 
 
 class Part(NamedTuple):
@@ -80,10 +73,12 @@ class Source:
 
     Attributes:
         cost: Requests that a record takes.
+        in_process: Whether these are answered in this process, without a network.
         has_names: Whether units are found by name.
     """
 
     cost: ClassVar[int] = 1
+    in_process: ClassVar[bool] = False
     has_names: ClassVar[bool] = False
 
     def __init__(self, session: Session) -> None:
@@ -194,7 +189,6 @@ def outcomes(
     ids: Sequence[int],
     session: Session,
     stop: threading.Event | None = None,
-    cached_ids: frozenset[int] | None = None,
     max_requests: int | None = None,
     *,
     keep: bool = False,
@@ -206,8 +200,7 @@ def outcomes(
         ids: None repeated.
         session: The register's session.
         stop: Ends the work when it is set.
-        cached_ids: Ids whose records are taken from the file; None determines them.
-        max_requests: Maximum number of requests for the others, if *cached_ids* is determined here.
+        max_requests: Maximum number of requests for records that the cache does not have.
         keep: Whether a record that the register fails to send, or a proxy before it, is taken for
             a fault of that record as long as the register is not down; see `settled`.
 
@@ -216,9 +209,7 @@ def outcomes(
         RegisterError: Any fault that does not concern a single record, after all records before it.
         Stopped: *stop* was set.
     """
-    known = cached_ids
-    if known is None:
-        known = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
+    cached_ids = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
 
     def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         if stop.is_set():
@@ -226,7 +217,7 @@ def outcomes(
         request: Request[Record] = requests.record(kind, id_)
         exchange = session.exchange
         try:
-            return exchange.kept(request, stop) if id_ in known else exchange.get(request, stop)
+            return (exchange.kept if id_ in cached_ids else exchange.get)(request, stop)
         except faults as error:
             return error
 
@@ -243,8 +234,6 @@ def fetch_records(
     advance: Advance,
     *,
     keep: bool,
-    stop: threading.Event | None = None,
-    cached_ids: frozenset[int] | None = None,
     max_requests: int | None = None,
 ) -> pl.DataFrame:
     """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
@@ -261,7 +250,7 @@ def fetch_records(
         done = f"interrupted after {number:,} of {len(ids):,} records"
         return Either(f"{done}, which are in .partial", done)
 
-    fetched = outcomes(kind, ids, session, stop, cached_ids, max_requests, keep=keep)
+    fetched = outcomes(kind, ids, session, max_requests=max_requests, keep=keep)
     with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
         for id_, record in fetched:
             advance(1)
@@ -384,21 +373,6 @@ def most_requests(session: Session, max_requests: int | None) -> float:
     if max_requests is None:
         return _MOST_REQUESTS if session.remote else math.inf
     return arguments.whole("max_requests", max_requests, 0, wire.MAX_ID)
-
-
-def refuse_the_whole(name: str, session: Session, max_requests: int | None) -> None:
-    """Refuse to scan the records of a whole register, whose number is not known yet."""
-    rate = "" if session.rate is None else f" at {session.rate:g} requests per second"
-    filters = ", ico, dic or pravnaForma" if name == "units" else ""
-    raise invalid(
-        None if max_requests is None else "max_requests",
-        max_requests,
-        f": this scan needs the record of {_WHOLE[name].format(rate=rate)}",
-        cure=f"narrow it by id, datumPoslednejUpravy{filters}, or by head() (before any other "
-        "filter: after one, as for tail() and sort(), it may need every record; the last five are "
-        f"fk.{name}.get(fk.{name}.ids().tail(5))), keep a mirror (fk.Mirror), or allow it by "
-        "max_requests=",
-    )
 
 
 def duration(seconds: float) -> str:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Final
 
 import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, attaching
+from finstat_kit.errors import Either, NotFound
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
 from finstat_kit.protocol import forms, requests, wire
 from finstat_kit.protocol.forms import Form, FormOf
-from finstat_kit.transport.threads import heeding_interrupts
 
 _LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 
@@ -44,23 +40,7 @@ def shipped_first(session: Session) -> FormOf:
     """
 
     def form_of(template: int) -> Form | None:
-        shipped = forms.shipped(template)
-        if shipped is not None:
-            return shipped
-
-        def fetch(stop: threading.Event) -> Iterator[tuple[Form | None]]:
-            yield (session.source.form(template, stop=stop),)
-
-        text = (
-            f"interrupted while template {template} was requested; the reports read before it are "
-            "lost"
-        )
-        with (
-            attaching(lambda: None, lambda: text),
-            closing(heeding_interrupts(fetch)) as fetched,
-        ):
-            (requested,) = next(fetched)
-        return requested
+        return forms.shipped(template) or session.source.form(template)
 
     return form_of
 

@@ -55,9 +55,8 @@ def test_scan_to_cells() -> None:
             warnings.simplefilter("ignore")
             found = lazy.filter(pl.col("row") == 0).collect()
 
-        assert before == 0
         assert found.height
-        assert reg.stats.requests < 60
+        assert reg.stats.requests - before == 40
 
 
 @pytest.mark.slow

@@ -305,8 +305,6 @@ def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
         for ids in (range(1, 10_002), pl.DataFrame({"id": range(10_001)})):
             with pytest.raises(fk.UsageError, match=r"^this needs 10,001 requests"):
                 reg.units.get(ids)
-        with pytest.raises(fk.UsageError, match=r"^this scan needs"):
-            reg.units.scan().collect()
         assert (server.asked, reg.stats.requests) == ([], 0)
 
         with pytest.raises(BadRequest):  # sent, and refused by the server
@@ -315,21 +313,10 @@ def test_a_real_host_is_sent_ten_thousand_requests_unasked() -> None:
         assert "/api/uctovna-jednotka?id=1" in server.asked
 
 
-def test_a_scan_of_a_real_host_asks_for_its_ids_first() -> None:
-    """Where more than 10,000 records would follow, none is asked for."""
-    pages = [range(2, 10_002), range(10_002, 10_010)]
-    script = [
-        [reply(f'{{"id":{list(ids)},"existujeDalsieId":false}}'.replace("false", more).encode())]
-        for ids, more in zip(pages, ("true", "false"), strict=True)
-    ]
-    with FaultServer(*script) as server, fk.Register(far(server.url)) as reg:
-        with pytest.raises(fk.UsageError, match=r"this needs 10,0\d\d requests"):
-            reg.units.scan().filter(pl.col("id") > 1).collect()
-
-        assert len(server.asked) == 2
-        assert all("/api/uctovne-jednotky?" in target for target in server.asked)
+def test_a_near_host_has_no_limit() -> None:
+    """On loopback any number of records is asked for."""
     with FaultServer([reply(b"", 400)]) as server, fk.Register(server.url) as near:
-        with pytest.raises(BadRequest):  # on loopback there is no limit
+        with pytest.raises(BadRequest):
             near.units.get(range(1, 10_002))
 
 
