@@ -142,15 +142,14 @@ def test_a_mirror_answers_in_place_of_the_register(mirror: fk.Mirror, register: 
             scan = units.scan(changed_since="2025-01-01").filter(pl.col("id") < 100_000)
             found.append(scan.select("kraj", "id").collect())
         assert_frame_equal(*found)
-        statements = fk.statements.scan().select("id").head(9).collect()
-        assert_frame_equal(statements, sample.statements.scan().select("id").head(9).collect())
         counted = fk.count_by(mirror.snapshot(), "kraj")
         with pytest.raises(fk.UsageError, match="leave out changed_since"):
             fk.statements.count(changed_since="2026-01-01")
         with pytest.raises(fk.UsageError, match="ids alone"):
             fk.reports.get(1)
-        with pytest.raises((fk.UsageError, pl.exceptions.ComputeError), match="ids alone"):
-            fk.reports.scan().collect()
+        for collection in (fk.statements, fk.reports):
+            with pytest.raises(fk.UsageError, match="ids alone"):
+                collection.scan().collect()
         assert set(fk.doctor()["status"]) == {"ok"}
     assert_frame_equal(counted, sample.count_by(sample.units.scan().collect(), "kraj"))
     assert not register.asked

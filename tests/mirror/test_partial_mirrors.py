@@ -49,9 +49,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> fk.Mirror:
 
 def fetched(found: Any) -> Any:
     """Return the number or the ids that a way leads to."""
-    if isinstance(found, pl.LazyFrame):
-        found = found.select("id").collect()
-    elif isinstance(found, Pages):
+    if isinstance(found, Pages):
         found = pl.concat([pl.DataFrame(schema={"id": pl.Int64}), *found])
     return found if isinstance(found, int) else found["id"].to_list()
 
@@ -134,6 +132,8 @@ def test_a_whole_mirror_takes_no_day_of_what_has_none(
             f"a mirror does not know when {name} changed; leave out changed_since, or use the "
             "register"
         )
+        with pytest.raises(fk.UsageError, match=f"does not know when {name} changed"):
+            collection.scan(changed_since=day)
 
     everything = fetched(WAYS[way](collection))
     assert fetched(WAYS[way](collection, changed_since="2000-01-01")) == everything

@@ -44,7 +44,6 @@ WAYS: dict[str, Callable[..., Any]] = {
     "ids connections": lambda c, **o: c.ids(connections=4, page_size=10, **o),
     "pages": lambda c, **o: c.pages(**o),
     "pages after_id": lambda c, **o: c.pages(page_size=7, after_id=5_000, **o),
-    "scan": lambda c, **o: c.scan(**o),
 }
 
 
