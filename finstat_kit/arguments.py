@@ -8,7 +8,7 @@ import operator
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import wraps
 from pathlib import Path
 from types import FunctionType
@@ -18,7 +18,7 @@ import polars as pl
 
 from finstat_kit.errors import Either, UsageError, invalid, value_in_python
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.wire import BEGINNING, MAX_ID
+from finstat_kit.protocol.wire import BEGINNING, MAX_ID, ZONE
 
 Lang = Literal["sk", "en"]
 By = Literal[
@@ -62,7 +62,7 @@ _YEAR: Final = re.compile("[0-9]{4}", re.ASCII)
 _UNSIGNED: Final = re.compile(r"\+?([0-9]{1,6}d)", re.ASCII)
 _LASTS: Final = re.compile(r"([0-9]{1,9})(s|min|h|d)", re.ASCII)
 _SECONDS: Final = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
-_FOUND: Final = "look the unit up by its name or number: fk.units.find({!r})"
+_FOUND: Final = "look the unit up by its name or number: fk.units.find({})"
 # By collection: columns that name its records where they are not its own, and those that its own
 # records never have.
 _NAMED_IN: Final = {
@@ -77,6 +77,7 @@ _FOREIGN: Final = {
     "reports": {"idUctovnychVykazov", "idUctovnychZavierok"},
     "annual_reports": {"idVyrocnychSprav", "idVyrocnejSpravy"},
 }
+LONGEST_SOUGHT: Final = 200  # characters; for polars a search of a million is too large
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 # A scheme has two letters or more, the drive of Windows one; a `Path` keeps one slash of two.
@@ -99,10 +100,10 @@ _CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", 
 
 
 def day(name: str, value: object, cure: Either = _A_DAY) -> date:
-    """Return a date given as text, date or datetime; an aware datetime is converted to UTC."""
+    """Return a date given as text, date or datetime; an aware datetime in the register's zone."""
     # NaT of pandas is a datetime, and like that of numpy does not equal itself.
     if isinstance(value, datetime) and value == value:  # before date, which it also is
-        return (value.astimezone(UTC) if value.tzinfo else value).date()
+        return (value.astimezone(ZONE) if value.tzinfo else value).date()
     if isinstance(value, date) and value == value:
         return value
     if type(value).__name__ == "datetime64" and value == value:
@@ -227,7 +228,7 @@ def whole(name: str, value: object, low: int, high: int) -> int:
         number = low - 1
     if not low <= number <= high:
         if name == "unit" and isinstance(value, str):
-            raise invalid(name, value, "is not an id", cure=_FOUND.format(value))
+            raise invalid(name, value, "is not an id", cure=_FOUND.format(value_in_python(value)))
         allowed = f"{low} or more" if high == MAX_ID else f"{low} to {high}"
         raise invalid(name, value, "is not allowed", give=f"a whole number, {allowed}")
     return number
@@ -257,6 +258,16 @@ def text(name: str, value: object) -> str:
     if isinstance(value, str) and _encodes(value, str.encode):
         return value
     raise invalid(name, value, "is not a text", give="a str")
+
+
+def sought(name: str, value: object, give: str) -> str:
+    """Return a text that is searched for: short, and with a letter or a digit."""
+    if isinstance(value, str) and len(value) > LONGEST_SOUGHT:
+        fault = f"has {len(value):,} characters"
+        raise invalid(name, value, fault, give=f"at most {LONGEST_SOUGHT}")
+    if not isinstance(value, str) or not any(sign.isalnum() for sign in value):
+        raise invalid(name, value, "is not allowed", give=give)
+    return text(name, value)
 
 
 def _encodes(text: str, encode: Callable[[str], bytes]) -> bool:
@@ -480,7 +491,7 @@ def ids(value: object, name: str = "ids", of: str = "units") -> pl.Series:
             name,
             value,
             "is not allowed",
-            cure=_FOUND.format(value)
+            cure=_FOUND.format(value_in_python(value))
             if isinstance(value, str) and name in ("ids", "units")
             else "give an id, a list of ids, a Series or a frame with a column 'id'",
         ) from None

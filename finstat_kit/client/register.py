@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -206,7 +205,7 @@ class Register(Inner, Checked):
     def today(self) -> date:
         """The register's day: today in Bratislava."""
         now = self._session.exchange.now
-        return datetime.fromtimestamp(now, ZoneInfo("Europe/Bratislava")).date()
+        return datetime.fromtimestamp(now, wire.ZONE).date()
 
     @property
     def since(self) -> date | None:
@@ -335,7 +334,8 @@ class Register(Inner, Checked):
             regions first, each level in alphabetical order.
 
         Raises:
-            UsageError: *text* is empty, or there is no such level.
+            UsageError: *text* has no letters or digits or more than 200 characters, or there is
+                no such level.
 
         Example:
             >>> import finstat_kit as fk

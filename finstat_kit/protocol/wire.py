@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import date
 from typing import Final, Literal, NamedTuple
+from zoneinfo import ZoneInfo
 
 API_VERSION: Final = "2.5"
 NOT_HELD: Final = "X-Not-Held"  # marks refusals of a served mirror; the day that it is of
@@ -54,6 +55,7 @@ TABLES: Final = "tabulky"
 CHANGED: Final = "datumPoslednejUpravy"
 STATE: Final = "stav"
 
+ZONE: Final = ZoneInfo("Europe/Bratislava")  # of the register's days
 BEGINNING: Final = date(2000, 1, 1)  # everything has changed since then [Lists of identifiers]
 MAX_ID: Final = 2**63 - 1  # what a column of Int64 holds (ours); ids run to some millions
 MAX_PAGE: Final = 10_000  # [Lists of identifiers]

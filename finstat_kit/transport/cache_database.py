@@ -15,10 +15,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
-from zoneinfo import ZoneInfo
 
 from finstat_kit.errors import CacheError, UsageError
-from finstat_kit.protocol.wire import INVENTED, Reply
+from finstat_kit.protocol.wire import INVENTED, ZONE, Reply
 from finstat_kit.transport.base import Stopped
 
 Result = TypeVar("Result")
@@ -33,7 +32,6 @@ _TABLES: Final = """
 LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _LOOK_UP: Final = 0.1  # seconds between checks for Ctrl-C while another process has the lock
 FIELDS: Final = "status, fetched, day, since, checked, body, sum"
-_BRATISLAVA: Final = ZoneInfo("Europe/Bratislava")
 
 
 class Database:
@@ -279,6 +277,6 @@ def day_of(reply: Reply) -> date | None:
     """Return the day of a reply by its server's clock, which may differ from ours."""
     try:
         sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
-        return sent.astimezone(_BRATISLAVA).date()
+        return sent.astimezone(ZONE).date()
     except (ValueError, TypeError, OverflowError):
         return None

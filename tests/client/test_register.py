@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -137,12 +138,15 @@ def test_everything_is_asked_since_the_beginning() -> None:
         ("2024-02-29", "2024-02-29"),
         (date(2024, 2, 29), "2024-02-29"),
         (datetime(2024, 2, 29, 23, 59), "2024-02-29"),
-        (datetime(2024, 2, 29, 23, 59, tzinfo=UTC), "2024-02-29"),
-        (datetime(2024, 3, 1, 0, 30, tzinfo=timezone(timedelta(hours=1))), "2024-02-29"),
+        (datetime(2024, 2, 29, 22, 59, tzinfo=UTC), "2024-02-29"),
+        (datetime(2024, 2, 29, 23, 0, tzinfo=UTC), "2024-03-01"),
+        (datetime(2024, 7, 1, 0, 0, tzinfo=ZoneInfo("Europe/Bratislava")), "2024-07-01"),
+        (pd.Timestamp("2024-07-01", tz="Europe/Bratislava"), "2024-07-01"),
+        (datetime(2024, 3, 1, 2, 30, tzinfo=timezone(timedelta(hours=4))), "2024-02-29"),
     ],
 )
 def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
-    """A datetime is cut to its day, an aware one in UTC first."""
+    """A datetime is cut to its day, an aware one in Bratislava first."""
     reg = Scripted(body([], False))
 
     reg.units.ids(changed_since=given_day)

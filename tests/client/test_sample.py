@@ -303,9 +303,9 @@ def test_a_number_with_a_leading_zero_is_found() -> None:
 
 
 def test_a_time_of_a_day_is_published_as_the_day() -> None:
-    """As everywhere: an aware one by its day in UTC."""
+    """As everywhere: an aware one by its day in Bratislava."""
     sample = fk.sample(0)
-    aware = datetime(2024, 3, 2, 0, 30, tzinfo=timezone(timedelta(hours=1)))
+    aware = datetime(2024, 3, 2, 2, 30, tzinfo=timezone(timedelta(hours=4)))
 
     new = sample.publish(datumZalozenia=datetime(2024, 2, 29, 12), datumZrusenia=aware)
 

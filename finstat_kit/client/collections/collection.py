@@ -399,7 +399,8 @@ class Units(Collection):
             ``given`` (String).
 
         Raises:
-            UsageError: *text* has no letters or digits, or the register has no search for names.
+            UsageError: *text* has no letters or digits, or more than 200 characters; or the
+                register has no search for names.
 
         Warns:
             RegisterWarning: More units match than *limit*, with their number; or units match by
@@ -497,13 +498,7 @@ def matching_units(
         ``id`` and ``matched_by``, best first, each unit once; the number of all units by the kind
         of match, without those of which there are none.
     """
-    if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
-        raise invalid(
-            argument,
-            text,
-            "is not allowed",
-            give="words of a name, an IČO, a DIČ or an id, as text",
-        )
+    arguments.sought(argument, text, "words of a name, an IČO, a DIČ or an id, as text")
     meanings = numbers_meant(text)
     by_kind = {kind: _ids_with_number(units._session, kind, meanings[kind]) for kind in meanings}
     matches = pl.concat([_MATCHES.to_frame(), *(_matches(by_kind[kind], kind) for kind in by_kind)])

@@ -149,9 +149,8 @@ def listed(text: str | None = None) -> pl.DataFrame:
     table = pl.DataFrame(rows, schema=LISTED, orient="row")
     if text is None:
         return table
-    words = pl.select(folded_words(pl.lit(arguments.text("frame", text)))).item().split()
-    if not words:
-        raise invalid("frame", text, "is not allowed", give="words of a name, or cells")
+    text = arguments.sought("frame", text, "words of a name, or cells")
+    words = pl.select(folded_words(pl.lit(text))).item().split()
     names = folded_words(pl.concat_str("item", "label_sk", "label_en", separator=" "))
     return table.filter(names.str.contains(f" {word}", literal=True) for word in words)
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
-from finstat_kit.errors import Either, UsageError, invalid
+from finstat_kit.errors import Either, UsageError, invalid, value_in_python
 from finstat_kit.frames.places import groups
 from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
@@ -191,7 +191,7 @@ def code_columns(
     elif isinstance(columns, Mapping):
         fields = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
-        raise invalid("columns", columns, "is a text", give=f"a list: [{columns!r}]")
+        raise invalid("columns", columns, "is a text", give=f"a list: [{value_in_python(columns)}]")
     elif isinstance(columns, Iterable):
         fields = [_known_field(name) for name in columns]
     else:

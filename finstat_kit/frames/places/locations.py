@@ -7,7 +7,6 @@ from typing import Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.errors import invalid
 from finstat_kit.frames.text.slovak import folded, sort_key
 
 Level = Literal["region", "district", "municipality"]
@@ -67,8 +66,7 @@ def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> 
         places = places.filter(level=level)
     if text is None:
         return places
-    if not isinstance(text, str) or not text.strip():
-        raise invalid("text", text, "is not allowed", give="part of a name or of a code")
+    text = arguments.sought("text", text, "part of a name or of a code")
     sought = pl.select(folded(pl.lit(text.strip()))).item()
     names = [folded(pl.col(name)).fill_null("") for name in ("name_sk", "name_en")]
     begun = pl.col("code").str.to_lowercase().str.starts_with(sought)

@@ -213,7 +213,11 @@ class Matcher:
         Args:
             named: Result of `by_name`.
         """
-        unknown = {row.bare for row in self._rows if row.bare and row.bare not in named}
+        unknown = {
+            row.bare
+            for row in self._rows
+            if 0 < len(row.bare) <= arguments.LONGEST_SOUGHT and row.bare not in named
+        }
         if self._names is None or not unknown:
             return {}
         from rapidfuzz import fuzz, process  # only where a name is misspelt

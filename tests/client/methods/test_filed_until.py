@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime, timedelta
 from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo
 
 import polars as pl
 import pytest
@@ -16,6 +18,8 @@ from tests.support.mirrors import synced
 from tests.support.remote_sample import Behind
 
 FIRST, SECOND = "2024-06-30", "2024-09-30"
+# With which the second day begins in Bratislava; it is two hours before it in UTC.
+MIDNIGHT: Final = datetime(2024, 9, 30, tzinfo=ZoneInfo("Europe/Bratislava"))
 
 
 @cache
@@ -51,6 +55,7 @@ def test_a_later_correction_is_left_out(source: fk.Register) -> None:
     _, unit, (first, second) = sample()
     for day, taken, supersedes in (
         (SECOND, second, 1), ("2024-09-29", first, 0), (date(2024, 6, 30), first, 0),
+        (MIDNIGHT, second, 1), (MIDNIGHT - timedelta(seconds=1), first, 0),
     ):  # fmt: skip
         money = source.financials([unit], 2023, filed_until=day)
         filings = source.filings([unit], 2023, filed_until=day)

@@ -237,6 +237,9 @@ def test_a_search_without_words_is_refused() -> None:
     """It would list all items."""
     with pytest.raises(fk.UsageError, match="give words of a name, or cells"):
         fk.items("…")
+    with pytest.raises(fk.UsageError, match="has 201 characters; give at most 200") as refused:
+        fk.items("a" * 201)
+    assert len(str(refused.value)) < 300
 
 
 def test_a_citation_is_an_entry_of_bibtex() -> None:

@@ -179,7 +179,7 @@ def sample() -> Sample:
             ("Orol, s. r. o.", "Nitra"), ("Orol, a.s.", "Trnava"), ("Sokol a syn", "Nitra"),
             ("Sokol a syn", "Bratislava - Ružinov"), ("Sokol a syn", "Bratislava-Petržalka"),
             ("Veľká kniha, spol. s r.o. v likvidácii", None), ("Javor", "Zvolen"),
-            ("Lipa 51000", None),
+            ("Lipa 51000", None), ("Brest", "Nitra nad Ipľom"),
         ]
     ):  # fmt: skip
         register.publish(
@@ -215,6 +215,8 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         # Places: one that is not that of the unit is a doubt, a city is that of its parts.
         ({"name": "Javor", "place": "Zvolen"}, (6, "name_and_place", [])),
         ({"name": "Javor", "place": "Nitra"}, (None, "ambiguous", [6])),
+        ({"name": "Brest", "place": "Nitra nad Ipľom"}, (8, "name_and_place", [])),
+        ({"name": "Brest", "place": "Nitra"}, (None, "ambiguous", [8])),
         ({"name": "Sokol a syn", "place": "mesto Nitra"}, (2, "name_and_place", [])),
         ({"name": "Sokol a syn", "place": "Bratislava"}, (None, "ambiguous", [2, 3, 4])),
         ({"name": "Sokol a syn", "place": "Bratislava-mestská časť Petržalka"},
@@ -237,6 +239,7 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
         ({"ico": "00000000", "name": "Javor"}, (6, "name", [])),
         ({"ico": "IČO: 10000006"}, (6, "ico", [])),
         ({"ico": "SK2020000006"}, (6, "dic", [])),
+        ({"ico": "SK10000006"}, (None, None, [])),
         ({"ico": "1234"}, (None, None, [])),
         ({"ico": None, "name": None}, (None, None, [])),
         ({"name": "s. r. o."}, (None, None, [])),
@@ -250,6 +253,13 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
 def test_nothing_doubtful_is_chosen(row: dict[str, object], expected: object) -> None:
     """A unit, the rule, and the candidates where none is chosen."""
     assert match(**row) == expected
+
+
+def test_a_text_longer_than_any_name_is_matched_with_none() -> None:
+    """It is one row of a list: it is no reason to refuse the others."""
+    rows = [{"name": "a" * 1_000_000}, {"name": "Javor"}]
+
+    assert REGISTER.match_units(rows, name="name")["unit_id"].to_list() == [None, IDS[6]]
 
 
 @pytest.mark.parametrize("others", [0, 1])
