@@ -1184,12 +1184,14 @@ class Register(Inner, Checked):
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
             filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64), ``title_page``
             (Enum ``ico``, ``period``: what a title page has from another unit or period; these
-            three as by `check_reports`) and ``reason`` (Enum, null if the figures are complete).
+            three as by `check_reports`), ``has_figures`` (Boolean: whether any item has a value)
+            and ``reason`` (Enum, null if the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``ambiguous``, ``other_currency``, ``caption_mismatch`` and
-            ``item_not_in_form``. With ``not_a_number`` or ``caption_mismatch`` the row has the
-            figures that can be read; with any other reason it has none.
+            ``item_not_in_form``. Figures can stand beside a reason: those that can be read, with
+            ``not_a_number`` or ``caption_mismatch``; those of one of two reports, with the reason
+            why the other gives none.
 
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64, the number to be expected), ``at_most``

@@ -10,7 +10,11 @@ import polars as pl
 
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import filings, items
-from finstat_kit.frames.financials.choice import figures_of_filings, reasons_of_filings
+from finstat_kit.frames.financials.choice import (
+    figures_of_filings,
+    reasons_of_filings,
+    reasons_of_halves,
+)
 from finstat_kit.frames.financials.readings import Readings, has_tables, of_items
 from finstat_kit.frames.reports.cells import EURO, REASON
 from finstat_kit.frames.reports.templates import PERIOD
@@ -49,6 +53,7 @@ PROVENANCE: Final = pl.Schema(
         "sums_failing": pl.Int32(),
         "balance_difference": pl.Float64(),
         "title_page": TITLE_PAGE,
+        "has_figures": pl.Boolean(),
         "reason": REASON,
     }
 )
@@ -151,6 +156,8 @@ def assembled(
         bare = reports.join(with_figure, on="statement_id", how="anti")
         reasons = reasons_of_filings(bare, readings)
         filing_facts = filing_facts.join(reasons, on="statement_id", how="full", coalesce=True)
+        halves = reasons_of_halves(reports, readings)
+        figures = figures.join(halves, on=["statement_id", "period"], how="left")
     if "title_page" in used:
         described = described.collect(engine=filings.IN_MEMORY).lazy()  # it is used twice
         described = described.join(
@@ -237,6 +244,7 @@ def _with_reasons(
     reason = (
         pl.when("undated").then(pl.lit("unreadable", REASON))
         .when(~pl.col("has_figure")).then(nothing)
+        .when(pl.col("half").is_not_null()).then("half")
         .when("has_text").then(pl.lit("not_a_number", REASON))
         .when("foreign").then(pl.lit("other_currency", REASON))
         .when("has_other_caption").then(pl.lit("caption_mismatch", REASON))
@@ -248,9 +256,9 @@ def _with_reasons(
     absent = [name for name in columns if name in _ITEMS and name not in item_names]
     return (
         rows.with_columns(pl.col("has_figure").fill_null(value=False), foreign=is_foreign)
-        .with_columns(shown=shown)
+        .with_columns(has_figures=shown)
         .with_columns(
-            pl.when("shown").then(pl.col(numbers_read)),
+            pl.when("has_figures").then(pl.col(numbers_read)),
             *map(_no_amount, absent),
             **{"reason": reason} if "reason" in columns else {},
         )

@@ -23,6 +23,9 @@ INTERIM: Final = "Priebežná"
 _USUAL_MONTHS: Final = 12
 _EACH: Final = ("unit_id", "year", "undated")  # what one filing is taken for
 _BOTH: Final = 2  # statements with numbers
+_RANKED: Final = ("statement_id", "reason", "rank")
+# What reports beside a missing one are: files, and tables of other forms.
+_OF_OTHERS: Final = ("attachments_only", "item_not_in_form")
 _WITH_NUMBERS: Final = pl.Schema({"statement_id": pl.Int64(), "with_numbers": pl.Int32()})
 # Filings of a unit and year that are tried one after the other; of more, twice as many each time.
 _ONE_BY_ONE: Final = 4
@@ -423,24 +426,57 @@ def figures_of_filings(readings: Readings, listed: pl.LazyFrame) -> pl.LazyFrame
 
 def reasons_of_filings(listed: pl.LazyFrame, readings: Readings) -> pl.LazyFrame:
     """Return as ``without`` why each filing has no figures, if it has none."""
-    columns = ("statement_id", "reason", "rank")
-
-    def ranked(rows: pl.LazyFrame, reason: str, rank: int) -> pl.LazyFrame:
-        reasons = rows.with_columns(reason=pl.lit(reason, REASON), rank=pl.lit(rank))
-        return reasons.select(columns)
-
-    owners = listed.filter("own").select("report_id", "statement_id")
-    blank = listed.filter("is_source").select("statement_id")
-    of_all = [
-        readings.reasons.lazy().join(owners, on="report_id").select(columns),
-        ranked(blank, "all_blank", OWN),
-        ranked(listed.filter(~pl.col("own")), "not_own", REFUSED),
-    ]
+    blank = _ranked(listed.filter("is_source"), "all_blank", OWN)
+    of_all = [_of_reports(listed, readings), blank]
     if readings.contents.height:
-        of_all.append(ranked(ambiguous(readings, listed), "ambiguous", REFUSED))
+        of_all.append(_ranked(ambiguous(readings, listed), "ambiguous", REFUSED))
+    return _first(pl.concat(of_all)).select("statement_id", without="reason")
+
+
+def reasons_of_halves(listed: pl.LazyFrame, readings: Readings) -> pl.LazyFrame:
+    """Return by period as ``half`` why one report of a filing gives none beside another's figures.
+
+    A blank report gives none, without a reason; nor has a filing one whose form holds everything.
+    """
+    keys = ["statement_id", "period"]
+    read = readings.figures.lazy().select("report_id", "period", "has_figure")
+    sources = listed.filter("is_source", pl.col("forms").is_in(items.PAIRS)).join(
+        read, on="report_id"
+    )
+    halves = (
+        sources.group_by(keys)
+        .agg(pl.col("has_figure").any(), pl.col("idSablony").n_unique())
+        .filter("has_figure", pl.col("idSablony") == 1)
+        .select(keys)
+    )
+    if readings.contents.height:
+        halves = halves.join(ambiguous(readings, listed), on="statement_id", how="anti")
+    others = listed.join(halves, on="statement_id", how="semi").join(
+        sources, on="report_id", how="anti"
+    )
+    # Notes and other forms beside a report that is not there do not say why.
+    says_why = (pl.col("rank") == REFUSED) | ~pl.col("reason").is_in(_OF_OTHERS)
+    reasons = _first(_of_reports(others, readings).filter(says_why))
+    return halves.join(reasons, on="statement_id", how="left").select(
+        *keys, half=pl.col("reason").fill_null(pl.lit("no_content", REASON))
+    )
+
+
+def _of_reports(listed: pl.LazyFrame, readings: Readings) -> pl.LazyFrame:
+    """Return the reasons of reports, and those that name another statement, by their filing."""
+    own_statements = listed.filter("own").select("report_id", "statement_id")
+    own_reasons = readings.reasons.lazy().join(own_statements, on="report_id").select(_RANKED)
+    return pl.concat([own_reasons, _ranked(listed.filter(~pl.col("own")), "not_own", REFUSED)])
+
+
+def _ranked(filings: pl.LazyFrame, reason: str, rank: int) -> pl.LazyFrame:
+    reasons = filings.with_columns(reason=pl.lit(reason, REASON), rank=pl.lit(rank))
+    return reasons.select(_RANKED)
+
+
+def _first(reasons: pl.LazyFrame) -> pl.LazyFrame:
     return (
-        pl.concat(of_all)
-        .sort("rank", "reason")
+        reasons.sort("rank", "reason")
         .group_by("statement_id", maintain_order=True)
-        .agg(without=pl.col("reason").first())
+        .agg(pl.col("reason").first())
     )

@@ -117,7 +117,7 @@ def history(
         for name, marked, table_entries in tables
     ]
     notes = [words["euro"] + ("" if blanks else f", {words['filled']}")] if parts else []
-    notes += _notes(figures, filings, lang, of_forms=len(forms) > 1)
+    notes += _notes(figures, filings, statement, lang, of_forms=len(forms) > 1)
     # Items have English of their own.
     names = ", ".join(form_name(f, lang if len(forms) == 1 else "sk") for f in forms.values())
     kind = words["forms" if len(forms) > 1 else "form"]
@@ -128,7 +128,12 @@ def history(
 
 
 def _notes(
-    figures: pl.DataFrame, filings: pl.DataFrame, lang: Lang, *, of_forms: bool
+    figures: pl.DataFrame,
+    filings: pl.DataFrame,
+    statement: Statement,
+    lang: Lang,
+    *,
+    of_forms: bool,
 ) -> list[str]:
     """Return what to know of the years: their forms, periods, title pages, and those without."""
     words, reasons, notes = _WORDS[lang], REASON_TEXTS[lang], list[str]()
@@ -140,7 +145,11 @@ def _notes(
     notes += other_periods(figures, lang)
     pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
     notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
-    rows = figures.drop_nulls("reason").filter(~has_figure).select("year", "reason")
+    # Of half a filing, too.
+    balance, income = items.by_statement()
+    own_items = income if statement == "income" else balance
+    is_shown = any_of_items(set(own_items).intersection(figures.columns))
+    rows = figures.drop_nulls("reason").filter(~is_shown).select("year", "reason")
     without = [
         f"{year} ({reasons[reason]})" if year else reasons[reason]
         for year, reason in rows.iter_rows()

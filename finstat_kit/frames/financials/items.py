@@ -48,6 +48,7 @@ FAMILIES: Final[dict[Family, tuple[tuple[int, ...], ...]]] = {
     "single_entry": ((1164,), (383,)),
 }
 WHOLE: Final = tuple(together for forms_of in FAMILIES.values() for together in forms_of)
+PAIRS: Final = tuple(n for n, together in enumerate(WHOLE) if len(together) > 1)  # in `WHOLE`
 TEMPLATES: Final = tuple(template for together in WHOLE for template in together)
 FAMILY_OF: Final[dict[int, Family]] = {
     template: family

@@ -40,7 +40,7 @@ OWN: Final = 2
 _ELSEWHERE: Final = 3
 _BARE: Final = 4
 # What is given, or not, by whether a filing has any figure.
-_SHOWN: Final = frozenset({"reason", "sums_failing", "balance_difference"})
+_SHOWN: Final = frozenset({"has_figures", "reason", "sums_failing", "balance_difference"})
 _ANY: Final = pl.lit(value=True)
 _REASONS: Final = pl.Schema({"report_id": pl.Int64(), "reason": REASON, "rank": pl.Int32()})
 _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})

@@ -11,9 +11,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble
-from finstat_kit.frames.financials.items import columns_of
-from finstat_kit.frames.financials.readings import any_of_items
-from finstat_kit.frames.financials.reasons import STATUS, has_figures
+from finstat_kit.frames.financials.reasons import HAS_FIGURES, STATUS, has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
@@ -47,7 +45,7 @@ def panel(
     check_columns(figures, [])
     own_rows, _ = values.filed(figures.lazy().collect())
     table, _ = one_row_per_year(own_rows)
-    table = table.with_columns(_is_present(table).alias(_PRESENT))
+    table = table.with_columns(has_figures(table.schema).alias(_PRESENT))
     # Those of a panel that is arranged anew are determined anew.
     table = table.drop_nulls(["unit_id", "year"]).drop("status", strict=False)
     filed = table.filter(_PRESENT)["year"].unique().to_list()
@@ -76,6 +74,8 @@ def panel(
     known = [name for name in _OF_UNITS if name in grid.columns]
     latest = table.sort("year").group_by("unit_id").agg(pl.col(known).drop_nulls().last())
     grid = grid.update(latest, on="unit_id", how="left") if known else grid
+    if HAS_FIGURES in grid.columns:
+        grid = grid.with_columns(pl.col(HAS_FIGURES).fill_null(value=False))
     if "reason" in grid.columns:
         reason = pl.col("reason").cast(pl.String)
         without = pl.when(~pl.col(_PRESENT)).then(pl.lit(_NO_ROW))
@@ -85,14 +85,6 @@ def panel(
     if balanced:
         grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
     return grid.select(*table.drop(_PRESENT).columns, "status"), flows
-
-
-def _is_present(table: pl.DataFrame) -> pl.Expr:
-    """Return whether a row has figures; where some could not be read, at least one is there."""
-    if "reason" not in table.columns or not columns_of(table):
-        return has_figures(table.schema)
-    is_any = pl.col("reason").is_null() | any_of_items(columns_of(table))
-    return has_figures(table.schema) & is_any
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:

@@ -11,7 +11,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import near
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials import assemble, ratios
-from finstat_kit.frames.financials.reasons import WITHOUT
+from finstat_kit.frames.financials.reasons import HAS_FIGURES, has_figures
 from finstat_kit.frames.places import labels
 
 BLANK: Final = "all_blank"
@@ -27,7 +27,6 @@ _PLACE: Final = " place"
 _HUGEST: Final = 1e100  # squares of numbers far larger are infinite, and so are ends of axes
 # By column, as far as a frame has it: what goes before, and whether it is the greatest.
 _ORDER: Final = {
-    "reason": (WITHOUT, False),
     "source_column": (pl.col("source_column").cast(pl.String) == "previous", False),
     "months": (pl.col("months"), True),
     "period_to": (pl.col("period_to"), True),
@@ -59,9 +58,8 @@ def of_frame(frame: labels.Frame, value: str) -> Rows:
 
 def _of_figures(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Return a frame whose rows without figures have no values: a sum of nothing is often 0."""
-    if "reason" not in table.columns:
-        return table
-    return table.with_columns(pl.when(~WITHOUT).then(name).alias(name) for name in names)
+    has = has_figures(table.schema)
+    return table.with_columns(pl.when(has).then(name).alias(name) for name in names)
 
 
 def drawable(name: str) -> pl.Expr:
@@ -134,7 +132,9 @@ def narrowed(
     of_financials = assemble.schema()
     amounts = [n for n in schema if n in values or of_financials.get(n) == pl.Float64]
     numbers = assemble.numbers(used_columns.intersection(amounts))
-    used = [name for name in schema if name in used_columns]
+    used = [pl.col(name) for name in schema if name in used_columns and name != HAS_FIGURES]
+    # By the columns that are left out, too.
+    used.append(has_figures(schema).alias(HAS_FIGURES))
     table = frame.lazy().select(used).with_columns(numbers).collect()
     for value in values:
         if value not in table.columns:
@@ -177,7 +177,8 @@ def one_row_per_year(table: pl.DataFrame) -> Rows:
         return Rows(table, 0)
     if _are_alone(table):
         return Rows(table, 0)
-    ranks = [rank for name, rank in _ORDER.items() if name in table.columns]
+    ranks = [(has_figures(table.schema), True)]
+    ranks += [rank for name, rank in _ORDER.items() if name in table.columns]
     order, descending = [rank for rank, _ in ranks], [down for _, down in ranks]
     best_rows = (
         table.with_row_index(_PLACE)
