@@ -484,8 +484,8 @@ MUTATIONS = [
     Mutation(
         "a value beside a reason is none",
         "values.py:_of_figures",
-        'if "reason" not in table.columns',
-        "if True",
+        "pl.when(has)",
+        "pl.when(pl.lit(value=True))",
         "test_a_value_beside_a_reason_is_none test_a_value_beside_a_reason_is_not_drawn",
     ),
     Mutation(
@@ -823,6 +823,34 @@ MUTATIONS = [
         "pl.col(flags).any()",
         "pl.col(flags).all()",
         "test_half_a_filing_has_its_reason",
+    ),
+    Mutation(
+        "half a filing has the reason of the half that is not there",
+        "assemble.py:_with_reasons",
+        '.when(pl.col("half").is_not_null()).then("half")',
+        "",
+        "test_the_missing_half_is_the_reason_beside_the_figures_of_the_other",
+    ),
+    Mutation(
+        "notes beside half a filing do not say why the other half is not there",
+        "choice.py:reasons_of_halves",
+        ".filter(says_why)",
+        "",
+        "test_a_half_that_is_not_listed_has_no_content",
+    ),
+    Mutation(
+        "a blank half has no reason",
+        "choice.py:reasons_of_halves",
+        '.filter("has_figure", pl.col("idSablony") == 1)',
+        '.filter("has_figure")',
+        "test_a_blank_half_and_a_form_that_holds_everything_have_no_reason",
+    ),
+    Mutation(
+        "a row has figures whatever its reason",
+        "reasons.py:has_figures",
+        "return pl.col(HAS_FIGURES).fill_null(value=False)",
+        'return pl.col("reason").is_null()',
+        "test_findings_and_charts_go_by_the_figures",
     ),
     Mutation(
         "half a filing in another currency is none in euros",

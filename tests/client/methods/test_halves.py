@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.frames.financials import items
 from tests.support.examples import slow
-from tests.support.registers import Altered, altered
+from tests.support.registers import Watched, altered
 
 BALANCE, INCOME = 21, 22
 SAMPLE = fk.sample(20)
@@ -55,7 +55,7 @@ def whole() -> dict[str, Any]:
     return rows.row(0, named=True)
 
 
-def register_of(change: Change, template: int = INCOME) -> Altered:
+def register_of(change: Change, template: int = INCOME) -> Watched:
     """Return a register whose reports on a form, of the one filing, are changed."""
 
     def other(record: dict[str, Any]) -> None:
