@@ -777,9 +777,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a filing none of whose figures can be read is not filed",
-        "findings/panel.py:_is_present",
-        " & is_any",
-        "",
+        "reasons.py:has_figures",
+        "return is_complete | pl.any_horizontal(pl.col(values).is_not_null())",
+        'return is_complete | pl.col("reason").is_in(_PARTLY)',
         "test_a_filing_none_of_whose_figures_can_be_read_is_not_filed",
     ),
     Mutation(
