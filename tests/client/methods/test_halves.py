@@ -161,7 +161,7 @@ def test_findings_and_charts_go_by_the_figures() -> None:
     sizes = fk.summary(money, "total_assets", "size_by_law").filter(year=2012)
     assert sizes.select("n", "n_ungrouped").rows() == [(1, 0)]
     with fk.using(SAMPLE):
-        ax = fk.plot_history(money, "total_assets", lang="en")
+        ax = fk.plot_history(money, value="total_assets", lang="en")
     assert usual in [y for line in ax.lines for y in np.asarray(line.get_ydata())]
 
 
