@@ -1144,10 +1144,24 @@ MUTATIONS = [
     ),
     Mutation(
         "what was filed on the day is known",
-        "filings.py:_is_filed",
+        "filings.py:is_filed",
         "(day <= until)",
         "(day < until)",
         "test_a_later_correction_is_left_out",
+    ),
+    Mutation(
+        "before its first filing a unit has no filing, whatever the year",
+        "filings.py:by_rule",
+        'statements.filter(~is_there)["id"]',
+        'statements.clear()["id"]',
+        "test_before_the_first_filing_there_is_none_whatever_the_year",
+    ),
+    Mutation(
+        "what was filed by a day is looked for below the year, too",
+        "methods/financials.py:_by_chunks",
+        "min(first_year, until.year)",
+        "first_year",
+        "test_before_the_first_filing_there_is_none_whatever_the_year",
     ),
     Mutation(
         "items of several families come first",

@@ -408,7 +408,12 @@ def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         with legible(state.path):
             statements = Records(state, "statements")
             owned_statements, closed = _statements_of(
-                statements, units, years, query.ends(), consolidated=consolidated
+                statements,
+                units,
+                years,
+                query.ends(),
+                query.filed_until,
+                consolidated=consolidated,
             )
     filed = filing_rules.by_rule(
         units,
@@ -431,6 +436,7 @@ def _statements_of(
     units: pl.DataFrame,
     years: Sequence[int] | None,
     ends: tuple[date, date] | None,
+    until: date | None,
     *,
     consolidated: bool,
 ) -> tuple[pl.DataFrame, pl.Series]:
@@ -446,7 +452,8 @@ def _statements_of(
         rows = pl.concat([rows, statements.unread(ids, rows)])
     else:
         undated = _ENDS.is_null() | ~filing_rules.is_plausible(_ENDS)
-        rows = read(ids, _ENDS.is_between(*ends) | undated)
+        # Without those filed later a unit may have none.
+        rows = read(ids, _ENDS.is_between(*ends) | undated | ~filing_rules.is_filed(until))
     lacking = statements.lacking(ids)
     odd = rows.filter(filing_rules.is_undated(consolidated=consolidated))["id"]
     unclear = pl.concat([lacking, odd, statements.unreadable(ids)])

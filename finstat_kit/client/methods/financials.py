@@ -310,6 +310,8 @@ def _by_chunks(
     """
     chunks: list[pl.DataFrame] = []
     first_year = None if years is None else years[0]
+    if first_year is not None and until is not None:
+        first_year = min(first_year, until.year)  # whether anything was filed by then
 
     def rows_so_far() -> pl.DataFrame:
         if chunks:

@@ -120,12 +120,13 @@ def by_rule(
     held_units = units.join(
         absent_ids.alias("id").to_frame(), on="id", how="anti", maintain_order="left"
     )
-    is_there = _is_filed(filed_until)
+    is_there = is_filed(filed_until)
     of_units = statements.lazy().filter(is_there)
     filed = _marked(_described(held_units, of_units, consolidated=consolidated))
     if years is not None:
         filed = filed.filter(pl.col("year").is_in(list(years)))
-    missing = _missing(units, filed, years, absent_ids)
+    late_ids = statements.filter(~is_there)["id"]
+    missing = _missing(units, filed, years, absent_ids, late_ids)
     if years is not None:
         undated = statements.filter(is_undated(consolidated=consolidated), is_there)
         missing = _hidden(missing, held_units, statements, undated, list(years))
@@ -172,7 +173,7 @@ def _described(
     )  # fmt: skip
 
 
-def _is_filed(until: date | None) -> pl.Expr:
+def is_filed(until: date | None) -> pl.Expr:
     """Return whether a statement was filed by a day, without a day by the end of its period.
 
     Of one whose record shows neither that is not known: it stays.
@@ -230,16 +231,25 @@ def by_age(filings: pl.LazyFrame, key: Sequence[str]) -> pl.LazyFrame:
 
 
 def _missing(
-    units: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None, not_held: pl.Series
+    units: pl.DataFrame,
+    filed: pl.DataFrame,
+    years: Sequence[int] | None,
+    not_held: pl.Series,
+    late: pl.Series,
 ) -> pl.DataFrame:
-    """Return a row for each unit, or unit and year, that has no filing, without its columns."""
+    """Return a row for each unit, or unit and year, that has no filing, without its columns.
+
+    Statements that were filed too late are as if they were not listed.
+    """
+    known = held_by(units).filter(~pl.col("statement_id").is_in(late.implode()))
+    is_known = pl.col("id").is_in(known["unit_id"].unique().implode())
     rows = units.select(
         "place",
         "ico",
         unit_id="id",
         reason=pl.coalesce(
             _of_the_record(),
-            pl.when(pl.col("idUctovnychZavierok").list.len().fill_null(0) == 0)
+            pl.when(~is_known)
             .then(pl.lit("no_filing", REASON))
             .when(pl.col("id").is_in(not_held.implode()))
             .then(pl.lit("not_held", REASON))

@@ -76,6 +76,27 @@ def test_before_its_day_there_is_no_filing(source: fk.Register) -> None:
     assert source.filings([unit], filed_until="1999-01-01")["reason"].to_list() == ["no_filing"]
 
 
+def test_before_the_first_filing_there_is_none_whatever_the_year(source: fk.Register) -> None:
+    """As all years say, and a mirror of that day; after an older one the year has none."""
+    register, _, _ = sample()
+    filings = register.filings(register.units.ids()).drop_nulls("statement_id")
+    unread = filings.filter(pl.col("reason").is_not_null() | pl.col("filed").is_null())["unit_id"]
+    unit, first, year = (
+        filings.filter(~pl.col("unit_id").is_in(unread.implode()))
+        .group_by("unit_id", maintain_order=True)
+        .agg(pl.col("filed").min(), pl.col("year").max())
+        .filter(pl.col("filed").dt.year() + 2 < pl.col("year"))
+        .row(0)
+    )
+    before = first - timedelta(days=1)
+
+    for day, reason in ((before, "no_filing"), (first, "no_filing_for_year")):
+        money = source.financials([unit], year, filed_until=day)
+        filings = source.filings([unit], year, filed_until=day)
+        assert money["reason"].to_list() == filings["reason"].to_list() == [reason]
+    assert source.filings([unit], filed_until=before)["reason"].to_list() == ["no_filing"]
+
+
 def test_a_filing_without_a_day_counts_as_filed_when_its_period_ends(source: fk.Register) -> None:
     """Its day stays null."""
     units = source.units.ids()
