@@ -71,12 +71,18 @@ _NAMED_IN: Final = {
     "reports": ("idUctovnychVykazov", "report_ids", "report_id"),
     "annual_reports": ("idVyrocnychSprav", "idVyrocnejSpravy"),
 }
+# The two last are of files and of templates.
 _FOREIGN: Final = {
-    "units": {"idUJ", "idUctovnejZavierky"},
-    "statements": {"idUctovnychZavierok", "idUctovnejZavierky"},
-    "reports": {"idUctovnychVykazov", "idUctovnychZavierok"},
-    "annual_reports": {"idVyrocnychSprav", "idVyrocnejSpravy"},
-}
+    "units": {"idUJ", "idUctovnejZavierky", "velkostPrilohy", "decree"},
+    "statements": {
+        "idUctovnychZavierok", "idUctovnejZavierky", "pristupnostDat", "prilohy", "velkostPrilohy",
+        "decree",
+    },
+    "reports": {"idUctovnychVykazov", "idUctovnychZavierok", "velkostPrilohy", "decree"},
+    "annual_reports": {
+        "idVyrocnychSprav", "idVyrocnejSpravy", "datumZostavenia", "velkostPrilohy", "decree",
+    },
+}  # fmt: skip
 LONGEST_SOUGHT: Final = 200  # characters; for polars a search of a million is too large
 _LONGEST: Final = timedelta(days=36_525)  # a century, longer than any register exists
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)

@@ -24,7 +24,9 @@ from hypothesis import given, strategies as st
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import BadRequest, PagingError, ProtocolError, RegisterUnavailable
+from finstat_kit.frames.reports.attachments import ATTACHMENTS
 from finstat_kit.protocol import requests
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state import population
 from tests.support.examples import examples
@@ -203,6 +205,21 @@ def test_wrong_arguments_are_named_before_any_request(
     with pytest.raises(fk.UsageError, match=named):
         call(reg)
 
+    assert reg.asked == []
+
+
+@pytest.mark.parametrize("collection", KINDS)
+def test_frames_of_other_ids_are_refused(collection: str) -> None:
+    """Each id of theirs would be requested as one of the collection, and might be there."""
+    frames = {name: kind.schema.to_frame() for name, kind in KINDS.items()}
+    frames |= {"files": ATTACHMENTS.to_frame(), "templates": REG.templates()}
+    reg = Scripted()
+
+    get = getattr(reg, collection).get
+    assert get(frames.pop(collection)).is_empty()
+    for frame in frames.values():
+        with pytest.raises(fk.UsageError, match="its ids are not of"):
+            get(frame.clear())
     assert reg.asked == []
 
 
