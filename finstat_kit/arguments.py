@@ -18,6 +18,7 @@ import polars as pl
 
 from finstat_kit.errors import Either, UsageError, invalid, value_in_python
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.company_numbers import ICO, digits_in, visible, with_zeros
 from finstat_kit.protocol.wire import BEGINNING, MAX_ID, ZONE
 
 Lang = Literal["sk", "en"]
@@ -42,8 +43,6 @@ AnyFrame = (
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Since = str | date | timedelta | None
 Span = str | float | timedelta
-ICO: Final = (8, 12)  # digits
-DIC: Final = (10,)
 # Whole numbers in frames of this package; in pandas they are floats where one is missing.
 _WHOLE: Final = frozenset({
     "id", "unit_id", "idUJ", "statement_id", "report_id", "superseded_by", "idSablony",
@@ -315,9 +314,13 @@ def names(name: str, value: object) -> list[str]:
 
 
 def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
-    """Return a number that is kept as text because its leading zeros count."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) in lengths:
-        return value
+    """Return a number that is kept as text because its leading zeros count.
+
+    Blanks and invisible characters in it do not count.
+    """
+    text = visible(value) if isinstance(value, str) else ""
+    if text.isascii() and text.isdigit() and len(text) in lengths:
+        return text
     allowed = " or ".join(map(str, lengths))
     cure = f"a text of {allowed} digits, leading zeros included"
     number = _written(value)
@@ -341,18 +344,8 @@ def _written(value: object) -> str:
         value = int(value)
     if isinstance(value, int) and not 0 <= value <= MAX_ID:
         return ""
-    text = "".join(str(value).split()) if isinstance(value, str | int) else ""
-    return text if text.isascii() and text.isdigit() else ""
-
-
-def with_zeros(number: str) -> str | None:
-    """Return the IČO of a number that may lack its leading zeros, None where it has none.
-
-    >>> with_zeros("372491"), with_zeros("3147120001")
-    ('00372491', '003147120001')
-    """
-    lengths = (length for length in ICO if 0 < len(number) <= length)
-    return next((number.zfill(length) for length in lengths), None)
+    written = digits_in(str(value)) if isinstance(value, str | int) else None
+    return "" if written is None else written[0]
 
 
 def legal_form_codes(value: object) -> list[str]:

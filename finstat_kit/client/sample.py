@@ -25,6 +25,7 @@ from finstat_kit.errors import ProtocolError, UsageError, invalid
 from finstat_kit.frames.text import number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol import requests
+from finstat_kit.protocol.company_numbers import DIC, ICO
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import bodies, store as filed_stores
@@ -445,9 +446,9 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
             cure = f"{arguments.near(name, settable)}give some of {settable}"
             raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
     if fields.get("ico") is not None:
-        arguments.digits("ico", fields["ico"], arguments.ICO)
+        arguments.digits("ico", fields["ico"], ICO)
     dic = fields.get("dic")
-    if dic is not None and not int(arguments.digits("dic", dic, arguments.DIC)):
+    if dic is not None and not int(arguments.digits("dic", dic, DIC)):
         raise invalid("dic", dic, "is not allowed", give="None for no DIČ")
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
@@ -17,6 +16,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.company_numbers import DIC, digits_in, with_zeros
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 _MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
-_NUMBER: Final = re.compile(r"(SK)?([0-9]{1,19})", re.ASCII | re.IGNORECASE)
 _MOST_UNITS_LISTED: Final = 10  # units in an error
 
 
@@ -544,18 +543,18 @@ def numbers_meant(text: str) -> dict[str, str]:
     >>> numbers_meant("sk2020123456")
     {'dic': '2020123456'}
     """
-    number = _NUMBER.fullmatch("".join(text.split()))
+    number = digits_in(text)
     if number is None:
         return {}
-    is_vat, digits = number.groups()
+    digits, is_vat = number
     if is_vat:
-        return {"dic": digits} if len(digits) in arguments.DIC else {}
+        return {"dic": digits} if len(digits) in DIC else {}
     meanings = {}
     if str(int(digits)) == digits and int(digits) <= wire.MAX_ID:
         meanings["id"] = digits
-    if (ico := arguments.with_zeros(digits)) is not None:
+    if (ico := with_zeros(digits)) is not None:
         meanings["ico"] = ico
-    if len(digits) in arguments.DIC:
+    if len(digits) in DIC:
         meanings["dic"] = digits
     return meanings
 

@@ -19,6 +19,7 @@ from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, RegisterError, UsageError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol.company_numbers import DIC, ICO
 from finstat_kit.protocol.requests import Page, Query, next_query
 from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
 from finstat_kit.transport.base import Stop, Stopped
@@ -357,8 +358,8 @@ def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[s
     request.
     """
     choices = {
-        "ico": None if ico is None else arguments.several_digits("ico", ico, arguments.ICO),
-        "dic": None if dic is None else arguments.several_digits("dic", dic, arguments.DIC),
+        "ico": None if ico is None else arguments.several_digits("ico", ico, ICO),
+        "dic": None if dic is None else arguments.several_digits("dic", dic, DIC),
         "legal_form_code": None
         if legal_form_code is None
         else arguments.legal_form_codes(legal_form_code),

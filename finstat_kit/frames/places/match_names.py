@@ -29,6 +29,7 @@ MATCHES: Final = pl.Schema(
 _LEVEL: Final = r"(?:samospravny )?kraj|reg(?:ion)?(?: of)?|okr(?:es)?|district(?: of)?"
 _TOWN: Final = r"obec|mesto|mestska cast|municipality of"  # "mesto" may be the end of a name
 _BARE: Final = re.compile(f"(?:(?:{_LEVEL}|{_TOWN}) )?(.+?)(?: (?:{_LEVEL}))?")
+_DISTRICT: Final = re.compile("(?<= )okr(?:es)?(?= )")  # Lúčka (okr. Rožňava)
 _SHORT: Final = {"n": "nad", "p": "pod"}  # Žiar n. Hronom, Vranov n/Topľou
 _RIVER: Final = re.compile("( (?:nad|pod) [a-z])[a-z]+$")  # Nové Mesto n/V
 _PART: Final = re.compile(" (?:mestska cast|m ?c)(?= )")  # Bratislava, mestská časť Petržalka
@@ -66,11 +67,14 @@ class _PlaceIndex:
     """The places of a level, by their codes, old codes and the keys of their names.
 
     Args:
-        places: ``code`` and the names of each.
+        places: ``code``, the names and the district of each.
     """
 
     def __init__(self, places: pl.DataFrame) -> None:
         self.name_of: dict[str, str] = dict(places.select("code", "name_sk").iter_rows())
+        self._district_of: dict[str, str | None] = dict(
+            places.select("code", folded_words(pl.col("district"))).iter_rows()
+        )
         self._by_old_code = {old_code(code): code for code in self.name_of}
         self._by_name: dict[str, set[str]] = {}
         self._by_part: dict[str, set[str]] = {}  # districts of a city without the city
@@ -101,19 +105,37 @@ class _PlaceIndex:
             return "code", [text.strip().upper()]
         if (today := self._by_old_code.get(text.strip())) is not None:
             return "old code", [today]
-        keys = _keys(name)
+        place, district = _parted(name)
+        keys = _keys(place)
         codes = filter(None, map(self._codes_of, keys))
-        if len(sharing := sorted(next(codes, ()))) == 1:
+        sharing = sorted(next(codes, ()))
+        if district is not None:
+            sharing = [code for code in sharing if self._is_in(code, district)] or sharing
+        if len(sharing) == 1:
             return "name", sharing
         begun = (self._by_start[key] for key in keys if key in self._by_start)
         sharing = sharing or sorted(next(begun, ())) or _near(keys, self._by_name | self._by_part)
         return "ambiguous" if sharing else "unknown", sharing
+
+    def _is_in(self, code: str, district: str) -> bool:
+        """Return whether a place lies in a district of a folded name."""
+        return bool({*_keys(district)} & {*_keys(self._district_of.get(code) or "")})
 
     def _codes_of(self, key: str) -> set[str]:
         parts = self._by_part.get(key)
         return self._by_name.get(key) or (
             parts | self._by_start.get(key, set()) if parts else set()
         )
+
+
+def _parted(words: str) -> tuple[str, str | None]:
+    """Return the name of a place and of the district that is written behind it, if any.
+
+    >>> _parted(" lucka okr roznava "), _parted(" okres nitra ")
+    ((' lucka ', ' roznava '), (' okres nitra ', None))
+    """
+    name, _, district = _DISTRICT.sub("\n", words, count=1).partition("\n")
+    return (name, district) if district.strip() and name.strip() else (words, None)
 
 
 def _keys(words: str) -> list[str]:

@@ -98,5 +98,10 @@ def parted_words(words: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _joined(texts: pl.Expr) -> pl.Expr:
-    """Return the words of texts, with each abbreviation of a legal form as one."""
-    return folded_words(texts).str.replace_many(_ABBREVIATIONS)
+    """Return the words of texts, with each abbreviation of a legal form as one.
+
+    So are letters that stand alone: "A.B.C." and "ABC" are one name.
+    """
+    words = folded_words(texts).str.replace_many(_ABBREVIATIONS)
+    alone = words.str.replace_all(r" (\p{L}) ", " <$1> ").str.replace_all(r" (\p{L}) ", " <$1> ")
+    return alone.str.replace_all("> <", "", literal=True).str.replace_all("[<>]", "")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import near
+from finstat_kit.arguments import LONGEST_SOUGHT, near
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.text import unit_names
 from finstat_kit.frames.text.slovak import folded, folded_words
+from finstat_kit.frames.units.near_names import NearNames
+from finstat_kit.progress import Advance
+from finstat_kit.protocol.company_numbers import DIC, digits_in, visible, with_zeros
 
 MATCHED_BY: Final = pl.Enum(["ico", "ico_padded", "dic", "name", "name_and_place", "ambiguous"])
 STATE: Final = pl.Enum(["deleted", "non_public", "dissolved"])
@@ -40,11 +41,9 @@ NUMBERS: Final = pl.Schema({"kind": pl.String(), "number": pl.String(), "id": pl
 # The columns of records that are read.
 RECORD: Final = ("id", "ico", "nazovUJ", "mesto", "sidlo", "stav", "datumZrusenia")
 _MOST: Final = 10  # candidates of a row
-_WRITTEN: Final = re.compile(r"(?:i[čc]o:?|di[čc]:?)?(sk)?([0-9]+)(?:[.,]0+)?", re.IGNORECASE)
 _LEAST_DIGITS: Final = 5  # fewer are more likely a row number than an IČO without its zeros
 # Ours: words are alike with one wrong letter of five.
 _WORD_ALIKE: Final = 80.0  # likeness of two words, in per cent
-_NAME_ALIKE: Final = 80.0  # of two names
 _SHARE_ALIKE: Final = 0.5  # letters of the longer name that the shorter one has
 _FORM_COUNTS: Final = 0.03  # of the likeness of a candidate: it orders equal names
 # Their parts are municipalities; a record has either.
@@ -93,13 +92,13 @@ def number_of(text: str | None) -> Number | None:
     (Number(kind='ico', digits='00372491', how='ico_padded'),
      Number(kind='dic', digits='2020123456', how='dic'))
     """
-    parts = _WRITTEN.fullmatch("".join((text or "").split()))
-    if parts is None or not parts[2].strip("0"):
+    written = digits_in(text or "")
+    if written is None or not written[0].strip("0"):
         return None
-    is_vat, digits = parts.groups()
-    if len(digits) in arguments.DIC:
+    digits, is_vat = written
+    if len(digits) in DIC:
         return Number("dic", digits, "dic")
-    ico = arguments.with_zeros(digits)
+    ico = with_zeros(digits)
     if is_vat or ico is None or len(digits) < _LEAST_DIGITS:
         return None
     return Number("ico", ico, "ico" if ico == digits else "ico_padded")
@@ -182,11 +181,16 @@ class Matcher:
                 "ico", bare=bare, form=form, place=place
             ).iter_rows()
         ]
+        # As they were written; zeros alone and what is no number mean no unit.
+        self.unread = [
+            text
+            for text, row in zip(rows["ico"], self._rows, strict=True)
+            if row.number is None and visible(text or "").strip("0")
+        ]
         self._names = None
         if names is not None:
             bare, form = unit_names.parted_words(pl.col("words"))
             self._names = names.with_columns(bare=bare, form=form)
-            self._all = names
 
     def numbers(self) -> list[tuple[str, str]]:
         """Return the numbers to look up, each once: their kinds and digits."""
@@ -207,41 +211,36 @@ class Matcher:
             named.setdefault(bare, []).append(id_)
         return named
 
-    def near(self, named: dict[str, list[int]]) -> dict[str, list[int]]:
-        """Return units with a name near to one of the list that no unit has.
+    def misspelt(self, named: dict[str, list[int]]) -> list[str]:
+        """Return the names of the list that no unit has.
 
         Args:
             named: Result of `by_name`.
         """
-        unknown = {
-            row.bare
-            for row in self._rows
-            if 0 < len(row.bare) <= arguments.LONGEST_SOUGHT and row.bare not in named
-        }
-        if self._names is None or not unknown:
-            return {}
-        from rapidfuzz import fuzz, process  # only where a name is misspelt
-
-        ids = self._names.group_by("bare", maintain_order=True).agg("id")
-        choices, ids_of = ids["bare"].to_list(), ids["id"].to_list()
-        # Words may be in another order: sorted once, which takes longer than to compare.
-        orders: tuple[tuple[Callable[[str], str], list[str]], ...] = (
-            (str, choices),
-            (_in_order, [_in_order(name) for name in choices]),
+        if self._names is None:
+            return []
+        return sorted(
+            {
+                row.bare
+                for row in self._rows
+                if 0 < len(row.bare) <= LONGEST_SOUGHT and row.bare not in named
+            }
         )
+
+    def near(self, misspelt: Sequence[str], advance: Advance) -> dict[str, list[int]]:
+        """Return units with a name near to each that no unit has.
+
+        Args:
+            misspelt: Result of `misspelt`.
+            advance: Counts the names.
+        """
+        if self._names is None or not misspelt:
+            return {}
+        names = NearNames(self._names)
         near_units = {}
-        for bare in sorted(unknown):
-            hits = [
-                hit
-                for order, names in orders
-                for hit in process.extract(
-                    order(bare), names, scorer=fuzz.ratio, score_cutoff=_NAME_ALIKE, limit=_MOST
-                )
-            ]
-            hits.sort(key=lambda hit: -hit[1])
-            found = [id_ for _, _, place in hits for id_ in ids_of[place]]
-            containing, _ = unit_names.matching(self._all, bare, _MOST)
-            near_units[bare] = list(dict.fromkeys([*found, *containing]))[:_MOST]
+        for bare in misspelt:
+            near_units[bare] = names.of(bare, _MOST)
+            advance(1)
         return near_units
 
     def matches(
@@ -271,10 +270,6 @@ class Matcher:
                 alike = [units[id_] for id_ in near.get(row.bare, ())]
                 known[row] = _match(row, having, same, alike)
         return pl.DataFrame([known[row] for row in self._rows], schema=MATCHES, orient="row")
-
-
-def _in_order(name: str) -> str:
-    return " ".join(sorted(name.split()))
 
 
 def _units(records: pl.DataFrame) -> Iterator[Unit]:

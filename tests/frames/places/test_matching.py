@@ -63,6 +63,16 @@ def test_spelling_does_not_matter(name: str | None, level: str, code: str | None
     assert (row["name_sk"] is None) == (code is None)
 
 
+@pytest.mark.parametrize("name", ["Lúčka (okr. Rožňava)", "Lúčka, okres Rožňava"])
+def test_a_district_behind_a_name_tells_places_apart(name: str) -> None:
+    """Four places have the name; a district without one of them leaves all four."""
+    with fk.using(fk.sample()):
+        matches = fk.match_places([name, "Lúčka, okres Nitra"], level="municipality")
+
+    assert matches["code"].to_list() == ["SK0428525936", None]
+    assert matches["candidates"].list.len().to_list() == [0, 4]
+
+
 def test_ambiguous_names_are_listed() -> None:
     """A name of several places has no code, and all of them are candidates."""
     row = REG.match_places(["lucka"], level="municipality").row(0, named=True)

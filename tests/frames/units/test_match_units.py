@@ -12,11 +12,15 @@ from typing import Any, Final
 import pandas as pd
 import polars as pl
 import pytest
+from hypothesis import given, strategies as st
 from polars.testing import assert_frame_equal
+from rapidfuzz import fuzz
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
+from finstat_kit.frames.text import unit_names
+from finstat_kit.frames.units.near_names import NearNames
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import quick
 from tests.support.remote_sample import Behind
@@ -119,7 +123,8 @@ def as_pandas() -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def matches() -> pl.DataFrame:
-    return SAMPLE.match_units(as_pandas(), ico="IČO", name="name", place="place")
+    with pytest.warns(RegisterWarning, match="wrong check digit"):
+        return SAMPLE.match_units(as_pandas(), ico="IČO", name="name", place="place")
 
 
 def test_of_a_list_of_200_none_is_wrong(matches: pl.DataFrame) -> None:
@@ -166,9 +171,9 @@ def test_a_mirror_matches_as_the_register_does(matches: pl.DataFrame, tmp_path: 
     mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
     mirror.sync()
 
-    assert_frame_equal(
-        mirror.match_units(as_pandas(), ico="IČO", name="name", place="place"), matches
-    )
+    with pytest.warns(RegisterWarning, match="wrong check digit"):
+        matched = mirror.match_units(as_pandas(), ico="IČO", name="name", place="place")
+    assert_frame_equal(matched, matches)
     assert mirror.match_units(as_pandas(), ico="IČO", dry_run=True)["requests"].to_list() == [0]
 
 
@@ -200,6 +205,7 @@ def match(**row: object) -> tuple[int | None, str | None, list[int]]:
     return place, found["matched_by"], [IDS.index(c["unit_id"]) for c in found["candidates"]]
 
 
+@pytest.mark.filterwarnings("ignore:values that are no|numbers of no unit")
 @pytest.mark.parametrize(
     ("row", "expected"),
     quick([
@@ -285,6 +291,81 @@ def test_a_deleted_unit_is_marked_and_competes_with_none(others: int) -> None:
     )
 
 
+READ: Final = (
+    '="10000006"', "'10000006", "10000006.", "10000006.0", "10000006,", '"10000006"',
+    "IČ: 10000006", "ičo 10000006", "IC\u030cO: 10000006", "10 000 006", "10\u00a0000\u00a0006",
+    "\u200b10000006", "10000006\ufeff", "1\u2060000\u00ad0006", "\u202a10000006\u200e",
+    "DIČ 2020000006", "SK 2020000006", "IČ DPH: SK2020000006",
+)  # fmt: skip
+UNREAD: Final = (
+    "49.318.173", "49318173/1", "44992785-28", "nan", "10000006 a 10000007", "10000006x",
+    "=10000006+1", "SK10000006", "1234", "31/12/2025", "IČO", "-10000006",
+)  # fmt: skip
+
+
+def test_a_number_is_read_as_people_and_spreadsheets_write_it() -> None:
+    """With quotes, a point, a label, invisible characters and decomposed letters."""
+    matches = REGISTER.match_units({"number": READ}, ico="number")
+
+    assert matches["unit_id"].to_list() == [IDS[6]] * len(READ)
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_a_number_that_is_not_read_is_named(text: str) -> None:
+    """None of its digits is taken for a number."""
+    with pytest.warns(RegisterWarning) as warned:
+        matches = REGISTER.match_units({"number": ["10000006", text]}, ico="number")
+
+    assert matches["unit_id"].to_list() == [IDS[6], None]
+    assert str(warned[0].message) == f"values that are no IČO and no DIČ: 1, {text!r}"
+
+
+def test_a_wrong_check_digit_is_named_of_a_number_without_a_unit() -> None:
+    """The eighth digit follows from the seven before it; the register's own number stands."""
+    with pytest.warns(RegisterWarning) as warned:
+        REGISTER.match_units({"ico": ["10000006", "31333533", "20000006"]}, ico="ico")
+
+    assert str(warned[0].message) == (
+        "numbers of no unit, with a wrong check digit (modulo 11): 1, '31333533'"
+    )
+
+
+def test_letters_with_points_are_a_word() -> None:
+    """In a list and in a search, either way round; a letter alone stays a word."""
+    register = fk.sample(0)
+    for name in ("A.B.C., s.r.o.", "XYZ, a. s.", "Ján a syn"):
+        register.publish(nazovUJ=name)
+    ids = register.units.ids()["id"]
+    written = ["ABC s.r.o.", "A. B. C.", "X.Y.Z. a.s.", "Ján a syn"]
+
+    matches = register.match_units({"name": written}, name="name")
+
+    assert matches["unit_id"].to_list() == [ids[0], ids[0], ids[1], ids[2]]
+    assert [register.units.find(name)["id"].to_list() for name in ("abc", "x.y.z.")] == [
+        [ids[0]],
+        [ids[1]],
+    ]
+
+
+@given(st.integers(0, 2**32))
+def test_the_names_that_are_compared_have_all_that_are_alike(seed: int) -> None:
+    """The first choice, by pairs of letters, leaves out none that comparing all finds."""
+    lot = random.Random(seed)
+    bare, _ = unit_names.parted_words(pl.col("words"))
+    names = unit_names.prepared(all_units().lazy()).collect().with_columns(bare=bare)
+    some = names.sample(400, seed=seed % 1000)
+    misspelt = without_a_letter(lot.choice(some["bare"].to_list()), lot)
+
+    near = NearNames(some).of(misspelt, 1_000)
+
+    alike = [
+        id_
+        for id_, name in some.select("id", "bare").iter_rows()
+        if fuzz.ratio(misspelt, name) >= 80
+    ]
+    assert {*alike} <= {*near}
+
+
 def test_rows_keep_their_order_and_number() -> None:
     """Also when a row is there twice, and in an empty list with all columns."""
     twice = REGISTER.match_units({"n": ["Javor", "?", "Javor"]}, name="n")
@@ -298,7 +379,7 @@ def test_rows_keep_their_order_and_number() -> None:
 def test_a_register_is_asked_once_for_each_number() -> None:
     """One list and one record for each, and the price is named before."""
     register = Behind(REGISTER).register()
-    mine = {"ico": ["10000006", 10000006.0, "10000000", "10000009", None]}
+    mine = {"ico": ["10000006", 10000006.0, "10000000", "20000006", None]}
 
     plan = register.match_units(mine, ico="ico", dry_run=True)
     assert plan.select("collection", "requests", "at_most").rows() == [("units", 6, None)]
