@@ -69,7 +69,7 @@ class Collection(Checked):
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id)
         number = walk.count(self._session, query)
-        walk.warn_of_none(self._session, changed_since, query, number)
+        walk.warn_if_empty(self._session, changed_since, query, number)
         return number
 
     def ids(
@@ -111,7 +111,7 @@ class Collection(Checked):
         """
         query = walk.query_of(self._session, self._name, changed_since, after_id, page_size)
         frame = walk.ids(self._session, self._name, query, limit, connections, progress)
-        walk.warn_of_none(self._session, changed_since, query, frame.height, limit)
+        walk.warn_if_empty(self._session, changed_since, query, frame.height, limit)
         return frame
 
     def pages(
@@ -270,7 +270,7 @@ class Units(Collection):
             for filters in walk.filters_of(ico, dic, legal_form_code)
         ]
         number = sum(walk.count(self._session, query) for query in queries)
-        walk.warn_of_none(self._session, changed_since, queries[0], number)
+        walk.warn_if_empty(self._session, changed_since, queries[0], number)
         return number
 
     def ids(
@@ -325,7 +325,7 @@ class Units(Collection):
             for filters in walk.filters_of(ico, dic, legal_form_code)
         ]
         frame = walk.ids_of_all(self._session, self._name, queries, limit, connections, progress)
-        walk.warn_of_none(self._session, changed_since, queries[0], frame.height, limit)
+        walk.warn_if_empty(self._session, changed_since, queries[0], frame.height, limit)
         return frame
 
     def pages(

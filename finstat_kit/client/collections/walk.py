@@ -6,9 +6,11 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import partial
 from itertools import product
+from queue import SimpleQueue
 from typing import Self
 
 import polars as pl
@@ -21,9 +23,9 @@ from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
 from finstat_kit.protocol.requests import Page, Query, next_query
-from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
+from finstat_kit.protocol.split_walk import Range, SplitWalk, cuts
 from finstat_kit.transport.base import Stop, Stopped
-from finstat_kit.transport.threads import Workers
+from finstat_kit.transport.threads import Workers, in_order
 
 
 def query_of(
@@ -91,7 +93,7 @@ def answered_since(
     return day
 
 
-def warn_of_none(
+def warn_if_empty(
     session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
 ) -> None:
     """Warn where nothing changed since a day that was counted back, and name that day."""
@@ -305,45 +307,57 @@ def over_connections(
         stop: Ends the walk when it is set.
     """
     exchange, ending = session.exchange, Stop(stop)
-    # One thread more than connections: a count that hangs blocks no page.
-    workers: Workers[Fetch | Count, Page | int | None] = Workers(connections + 1)
+    # One thread more than connections: counts that hang block no page.
+    workers: Workers[Range | None, Page | list[int]] = Workers(connections + 1)
+    first_ids: SimpleQueue[pl.Series | None] = SimpleQueue()
     pages = 0  # in flight
+    counted = False
     pressure = exchange.pressure
-    first_count: Count | None = None
-    total: int | None = None
     try:
         while not walk.done:
-            tasks = walk.tasks(connections - pages)
-            if first_count is None and _pays(session):
-                # Counted in parallel with the pages, which do not wait for it.
-                tasks.append(first_count := Count(walk.query))
-            for task in tasks:
-                if isinstance(task, Fetch):
-                    pages += 1
-                    workers.submit(task, partial(exchange.get, requests.page(task.query), ending))
-                else:
-                    workers.submit(task, partial(count_or_none, session, task.query, ending))
+            for piece, query in walk.next_pages(connections - pages):
+                pages += 1
+                workers.submit(piece, partial(exchange.get, requests.page(query), ending))
+            if not counted and is_latency_bound(session):
+                counted = True
+                plan = partial(_cuts, session, walk.query, first_ids, connections, ending)
+                workers.submit(None, plan)
             if (finished := workers.finished()) is not None:
-                task, reply = finished[0], finished[1].result()
+                done, reply = finished[0], finished[1].result()
                 if isinstance(reply, Page):
-                    assert isinstance(task, Fetch)
+                    assert done is not None
                     pages -= 1
-                    yield walk.deliver(task, reply)
-                elif task is first_count:
-                    total = reply
-                elif isinstance(task, Count):
-                    walk.recounted(task, reply)
-            if total is not None and walk.begun:
-                walk.expect(total, connections)
-                total = None
+                    first_ids.put(reply.ids)
+                    yield walk.deliver(done, reply)
+                else:
+                    walk.cut(reply)
             if exchange.pressure > pressure:
                 connections, pressure = max(connections // 2, 1), exchange.pressure
     finally:
         ending.set()
+        first_ids.put(None)
         workers.end()
 
 
-def _pays(session: Session) -> bool:
+def _cuts(
+    session: Session,
+    query: Query,
+    first_ids: SimpleQueue[pl.Series | None],
+    connections: int,
+    stop: threading.Event,
+) -> list[int]:
+    """Return where to cut a walk, by counts that are requested in parallel with its pages."""
+
+    def counts(places: Sequence[int]) -> list[int | None]:
+        queries = [replace(query, after_id=place) for place in places]
+        work = partial(count_or_none, session)
+        return [number for _, number in in_order(queries, work, len(places), stop)]
+
+    total, ids = count_or_none(session, query, stop), first_ids.get()
+    return [] if ids is None or total is None else cuts(query, ids, total, connections, counts)
+
+
+def is_latency_bound(session: Session) -> bool:
     """Return whether several connections are faster than one.
 
     If the rate is the bottleneck, more of them would only wait.

@@ -15,7 +15,7 @@ from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.errors import BadRequest, PagingError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Query
-from finstat_kit.protocol.split_walk import Count, Fetch, SplitWalk
+from finstat_kit.protocol.split_walk import Range, SplitWalk
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -227,15 +227,15 @@ class Noted(SplitWalk):
         self.allowed: list[int] = []
         self.under_way: list[int] = []
 
-    def tasks(self, free: int) -> list[Fetch | Count]:
-        self.allowed.append(free + self._busy)
-        tasks = super().tasks(free)
+    def next_pages(self, number: int) -> list[tuple[Range, Query]]:
+        self.allowed.append(number + self._busy)
+        pages = super().next_pages(number)
         self.under_way.append(self._busy)
-        return tasks
+        return pages
 
     @property
     def _busy(self) -> int:
-        return sum(segment.busy for segment in self._segments)
+        return sum(piece.busy for piece in self._ranges)
 
 
 @pytest.mark.parametrize("connections", [2, 4, 8])
