@@ -497,9 +497,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a form in another currency is marked",
-        "filed.py:_currency",
-        'str(record.get("mena") or "").strip().upper() or EURO',
-        "EURO",
+        "currency.py:of_record",
+        'str(record.get("mena") or "").strip().upper()',
+        '""',
         "test_what_is_no_euro_is_marked_in_the_heading test_what_is_no_euro_is_marked",
     ),
     Mutation(
@@ -879,6 +879,34 @@ MUTATIONS = [
         'pl.col("currency").filter("is_source", pl.col("currency") != EURO).first(),',
         "",
         "test_half_a_filing_has_its_reason",
+    ),
+    Mutation(
+        "a filing without a currency is in korunas until 2008",
+        "assemble.py:with_currency",
+        'pl.coalesce(korunas, "currency")',
+        '"currency"',
+        "test_a_filing_of_2008_without_a_currency_is_in_korunas",
+    ),
+    Mutation(
+        "half a filing without a currency is in korunas until 2008",
+        "assemble.py:with_currency",
+        "by_law & is_euro",
+        'by_law & pl.col("currency").is_null()',
+        "test_half_a_filing_of_2008_without_a_currency_is_in_korunas",
+    ),
+    Mutation(
+        "a form as it was filed until 2008 is in korunas",
+        "currency.py:of_record",
+        "last < _EURO_SINCE",
+        "False",
+        "test_a_filing_of_2008_without_a_currency_is_in_korunas",
+    ),
+    Mutation(
+        "cells and checks name the reports that are in korunas",
+        "currency.py:is_foreign",
+        "in_koruna(last)",
+        "pl.lit(value=False)",
+        "test_a_filing_of_2008_without_a_currency_is_in_korunas",
     ),
     Mutation(
         "a previous period ends before its filing's begins",

@@ -840,8 +840,9 @@ class Register(Inner, Checked):
             as printed; null on forms without), ``period`` (Enum ``current``, ``previous``; null on
             forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
             ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
-            none) and ``value`` (Float64, euro; exact to the cent below 10^13; null if the text
-            filed is not a number). With *labels* also ``label_sk`` and ``label_en`` (String, as
+            none) and ``value`` (Float64, in euro or the currency that the report names, or in
+            korunas until 2008; exact to the cent below 10^13; null if the text filed is not a
+            number). With *labels* also ``label_sk`` and ``label_en`` (String, as
             `template`).
 
         Raises:
@@ -851,8 +852,8 @@ class Register(Inner, Checked):
             Interrupted: Ctrl-C while a template was requested.
 
         Warns:
-            RegisterWarning: Once, if some reports gave no number; see ``reasons`` of
-                `check_reports`.
+            RegisterWarning: Once, if some reports gave no number, and once, if some amounts are
+                not in euro; see ``reasons`` of `check_reports`.
 
         Example:
             >>> import finstat_kit as fk
@@ -890,7 +891,8 @@ class Register(Inner, Checked):
             record), ``attachments_only`` (files and no tables), ``no_content``,
             ``template_missing``, ``template_mismatch`` (another number of tables),
             ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
-            ``not_a_number`` (a filled cell is not a number; its value is null) or ``all_blank``.
+            ``not_a_number`` (a filled cell is not a number; its value is null), ``all_blank``, or
+            of a report with numbers ``other_currency`` (they are not in euro).
 
             The differences are in the currency of the report (Float64), null where a form or a
             frame has nothing to compare; only those of sums are counted in ``failing``:
@@ -938,7 +940,8 @@ class Register(Inner, Checked):
 
         Returns:
             A `Filed`: text when printed, a table in Jupyter. As filed: in euro, or in the currency
-            that the report names, which the heading then says; a report without numbers shows why.
+            that the report names, or in korunas until 2008, which the heading then says; a report
+            without numbers shows why.
 
         Raises:
             UsageError: *report* is not a frame of one report, or of those of one statement.
@@ -1182,10 +1185,11 @@ class Register(Inner, Checked):
             reports says why), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
-            filed: euro), ``sums_failing`` (Int32), ``balance_difference`` (Float64), ``title_page``
-            (Enum ``ico``, ``period``: what a title page has from another unit or period; these
-            three as by `check_reports`), ``has_figures`` (Boolean: whether any item has a value)
-            and ``reason`` (Enum, null if the figures are complete).
+            filed: euro; ``SKK`` of periods that ended before 2009), ``sums_failing`` (Int32),
+            ``balance_difference`` (Float64), ``title_page`` (Enum ``ico``, ``period``: what a title
+            page has from another unit or period; these three as by `check_reports`),
+            ``has_figures`` (Boolean: whether any item has a value) and ``reason`` (Enum, null if
+            the figures are complete).
 
             Reasons are those of `filings` and `check_reports`, and ``interim_only``,
             ``other_kind``, ``ambiguous``, ``other_currency``, ``caption_mismatch`` and

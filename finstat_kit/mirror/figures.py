@@ -195,6 +195,7 @@ class Figures:
                     how="left",
                 )
             )
+            described = assemble.with_currency(described.lazy()).collect()
             taken = described.filter(*conditions).select(taken.columns)
             listed = listed.join(taken, on="statement_id", how="semi")
         own_ids = listed.filter("own")["report_id"].sort()

@@ -18,25 +18,31 @@ from finstat_kit.frames.financials.filings import FILINGS
 from finstat_kit.frames.findings.values import filed
 from finstat_kit.frames.reports import cells as report_cells
 from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
+from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, is_foreign, last_day
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
 
 _NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
+_NO_EURO: Final = 'some amounts are not in euro; fk.check_reports(reports)["reasons"] lists whose'
 
 
 def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
     """Read reports into tidy cells; see `Register.cells`."""
     schema = report_cells.schema_of_cells(labels=labels)
     reader = report_cells.CellReader(shipped_first(session), labels=labels, blanks=blanks)
-    warned = threading.Event()
+    warned, warned_of_currency = threading.Event(), threading.Event()
 
     def read(batch: pl.DataFrame) -> pl.DataFrame:
         cells, without = reader.read(batch)
         if not warned.is_set() and report_cells.some_reports_lack_numbers(cells, without):
             warned.set()
             warn(_NO_NUMBER)
+        foreign = batch.filter(is_foreign(batch.schema, last_day(batch.schema)))["id"]
+        if not warned_of_currency.is_set() and cells["report_id"].is_in(foreign.implode()).any():
+            warned_of_currency.set()
+            warn(_NO_EURO)
         return cells
 
-    return _read_in_batches(reports, schema, read)
+    return _read_in_batches(reports, schema, read, also=CURRENCY_COLUMNS)
 
 
 def check_reports(

@@ -16,7 +16,8 @@ from finstat_kit.frames.financials.choice import (
     reasons_of_halves,
 )
 from finstat_kit.frames.financials.readings import Readings, has_tables, of_items
-from finstat_kit.frames.reports.cells import EURO, REASON
+from finstat_kit.frames.reports.cells import REASON
+from finstat_kit.frames.reports.currency import EURO, KORUNA, in_koruna, named
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 
@@ -199,7 +200,7 @@ def _of_this_year(
         now, left_on="read_from", right_on="statement_id", how="left", maintain_order="left"
     )
     nothing = pl.coalesce("reason", "without", pl.lit("no_content", REASON))
-    described_rows = rows.with_columns(
+    described_rows = with_currency(rows).with_columns(
         source_column=pl.lit("current", PERIOD), undated=pl.lit(value=False)
     )
     return _with_reasons(described_rows, nothing, item_names, used)
@@ -221,7 +222,8 @@ def _of_the_year_before(
     stated = pl.when(pl.col("before_to") == last).then("before_from")
     months = filings.months(stated, last)
     nothing = ("periods_in_year", "supersedes", *_CHECKS)
-    rows = described.join(before, left_on="read_from", right_on="statement_id").with_columns(
+    rows = described.join(before, left_on="read_from", right_on="statement_id")
+    rows = with_currency(rows).with_columns(
         *(pl.lit(None).alias(name) for name in nothing),
         year=last.dt.year(),
         period_from=pl.when(months.is_not_null()).then(stated),
@@ -289,8 +291,6 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
 
     What title pages have is null where *listed* is without them.
     """
-    currency = pl.col("mena").str.strip_chars().str.to_uppercase()
-    currency = pl.when(currency != "").then(currency)
     page = pl.col("titulnaStrana").struct
     seat = page.field("adresa").struct
     of_pages = {
@@ -308,11 +308,12 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
         "alone",
         "idSablony",
         template=pl.col("idSablony").cast(pl.Int32),
-        currency=currency,
+        currency=named(),
+        unnamed=named().is_null(),
         **of_pages if has_pages else dict.fromkeys(of_pages, pl.lit(None)),
     )
     firsts = ("report_id", "template", *of_pages)
-    columns = ("statement_id", *firsts, "currency")
+    columns = ("statement_id", *firsts, "currency", "unnamed")
     several = (
         read.filter(~pl.col("alone"))
         .with_columns(order=form_order())
@@ -327,6 +328,7 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
                 pl.col("currency").filter("is_source", pl.col("currency") != EURO).first(),
                 pl.col("currency").drop_nulls().first(),
             ),
+            unnamed=pl.col("unnamed").filter("is_source").any(),
         )
     )
     return pl.concat([read.filter("alone").select(columns), several.select(columns)]).with_columns(
@@ -334,6 +336,17 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
             items.FAMILY_OF, default=None, return_dtype=items.FAMILY
         )
     )
+
+
+def with_currency(rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return rows of `sources` and their filings with the currency of those that name none.
+
+    By law, which goes by the end of the filing's own period; it is the euro where it stays null.
+    """
+    by_law = pl.col("unnamed") & in_koruna(pl.col("period_to"))
+    is_euro = pl.col("currency").fill_null(EURO) == EURO
+    korunas = pl.when(by_law & is_euro).then(pl.lit(KORUNA))
+    return rows.with_columns(currency=pl.coalesce(korunas, "currency"))
 
 
 def _is_read() -> pl.Expr:

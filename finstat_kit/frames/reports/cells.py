@@ -40,7 +40,6 @@ _NEEDED: Final = ("id", "idSablony", wire.TABLES)
 _SLICE: Final = 2_000  # reports whose cells are in memory as texts at a time
 # Numbers as the register writes them: no separators, no exponent, no infinity.
 _NUMBER: Final = r"^[-+]?[0-9]+(\.[0-9]+)?$"
-EURO: Final = "EUR"  # what is meant where a report names no currency
 _LARGEST: Final = 1e300  # sums and ratios of smaller numbers are finite
 Ints = NDArray[np.int64]
 # In order of priority: if several apply, the first is given.

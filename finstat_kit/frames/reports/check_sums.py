@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
+from finstat_kit.frames.reports.currency import is_foreign
 from finstat_kit.frames.reports.sums import (
     Amounts,
     ComparedSum,
@@ -44,7 +45,7 @@ CHECKS: Final = pl.Schema(
     }
 )
 # The fields of records that are read in addition to their tables.
-COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana")
+COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana", "mena")
 _PER_REPORT: Final = ("title_page", "reasons")
 _OF_CELLS: Final = pl.Schema({n: t for n, t in CHECKS.items() if n not in _PER_REPORT})
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
@@ -89,6 +90,7 @@ def _per_report(
     if statement not in reports.columns:
         reports = reports.with_columns(pl.lit(None, pl.Int64).alias(statement))
     rows = reports.select(
+        pl.col("^mena$"),
         pl.int_range(pl.len()).alias("place"),
         pl.col("id").cast(pl.Int64).alias("report_id"),
         pl.col("idSablony").cast(pl.Int32, strict=False),
@@ -100,10 +102,17 @@ def _per_report(
         .group_by(place="report_id")
         .agg(reasons=pl.struct("table", "reason"))
     )
+    rows = rows.join(why, on="place", how="left", maintain_order="left").join(
+        filings, left_on=statement, right_on="statement_id", how="left", maintain_order="left"
+    )
+    last = pl.coalesce("period_to", pl.col("page").struct.field("obdobieDo"))
+    foreign = pl.struct(table=pl.lit(None, pl.Int16), reason=pl.lit("other_currency", REASON))
+    amounts_foreign = pl.col("template").is_not_null() & is_foreign(reports.schema, last)
     return (
-        rows.join(why, on="place", how="left", maintain_order="left")
-        .join(
-            filings, left_on=statement, right_on="statement_id", how="left", maintain_order="left"
+        rows.with_columns(
+            reasons=pl.when(amounts_foreign)
+            .then(pl.concat_list(pl.col("reasons").fill_null([]), foreign))
+            .otherwise("reasons")
         )
         .with_columns(
             pl.col("template").fill_null(pl.col("idSablony")),

@@ -19,7 +19,8 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid
-from finstat_kit.frames.reports.cells import EURO, REASON_TEXTS, CellReader, checked
+from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader, checked
+from finstat_kit.frames.reports.currency import EURO, of_record
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.number_format import day_text
@@ -143,7 +144,7 @@ def as_filed(
     if form is not None:
         heading = form_name(form, lang, f", {named}")
         amounts = words["euro"]
-        if (currency := _currency(record)) != EURO:
+        if (currency := of_record(record, record.get("titulnaStrana") or {})) != EURO:
             foreign = words["other"].format(currency=currency)
             # Named again: of several reports shown as one, the others may be in euro.
             heading, amounts = f"{heading}, {foreign}", f"{named}: {foreign}"
@@ -272,11 +273,6 @@ def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
 def amount(value: float | Decimal, lang: Lang, places: int) -> str:
     """Return a number as shown, with a minus sign instead of a hyphen."""
     return number_format.decimal(value, lang, places).replace("-", "\u2212")
-
-
-def _currency(record: Mapping[str, object]) -> str:
-    """Return the currency that a report names, the euro where it names none."""
-    return str(record.get("mena") or "").strip().upper() or EURO
 
 
 def _is_person(page: Mapping[str, object]) -> bool:
