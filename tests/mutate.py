@@ -654,11 +654,32 @@ MUTATIONS = [
     ),
     # A chart shows all of its numbers, and what they are.
     Mutation(
-        "what a chart leaves out is one bar",
-        "drawn_table.py:drawn_rows",
-        "labelled.slice(top)",
-        "labelled.slice(top + 1)",
-        "test_what_top_cuts_off_is_one_bar",
+        "what a chart leaves out is counted in a note",
+        "drawn_table.py:left_out",
+        "int(whole - part)",
+        "int(whole)",
+        "test_what_top_cuts_off_is_a_note",
+    ),
+    Mutation(
+        "units without a known code have no line and no box",
+        "drawn_table.py:DrawnTable.known",
+        "rows=self.rows.filter(is_known)",
+        "rows=self.rows",
+        "test_units_without_a_known_code_are_a_note",
+    ),
+    Mutation(
+        "ratios are not added up",
+        "figures.py:check_statistic",
+        '("sum", "share_top5")',
+        '("sum",)',
+        "test_ratios_are_not_added_up",
+    ),
+    Mutation(
+        "a table on paper is as many blocks as it needs",
+        "filed.py:_blocks",
+        "number += 1",
+        "break",
+        "test_nothing_is_cut_off_on_paper",
     ),
     Mutation(
         "a map draws the statistic that is asked for",
@@ -673,13 +694,6 @@ MUTATIONS = [
         'parts.append(drawing.WORDS[self.lang]["source"].format(source=source))',
         "pass",
         "test_the_foot_names_the_sample",
-    ),
-    Mutation(
-        "a shortened interval is no narrower",
-        "counts.py:Estimate.interval",
-        "self.write(high, math.ceil)",
-        "self.write(high)",
-        "test_tiles_in_thousands_never_narrow_an_interval",
     ),
     Mutation(
         "the order of a draw is fixed",

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, cycle
 from statistics import fmean
 from typing import Final, NamedTuple
 
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts
-from finstat_kit.charts.parts.drawing import TEXT_SIZE
 from finstat_kit.charts.parts.texts import Captions
 from finstat_kit.charts.values import drawn_table, figures, summaries
 from finstat_kit.charts.values.drawn_table import DrawnTable
@@ -32,27 +32,31 @@ _MOST: Final = len(drawing.CODE_COLOURS)  # lines in one panel
 _MOST_PANELS: Final = 24
 _COLUMNS: Final = 4  # of panels, and of narrow axes 2
 _PANEL_HEIGHT: Final = 1.5  # inches
-_ABOVE: Final = 0.25  # of the height of a panel, for its name
-_TWO_LINES: Final = 0.33  # inches of a name above its n
+_ABOVE: Final = 0.28  # of the height of a panel, for its name
 _BETWEEN: Final = 0.06  # of its breadth
-_TICKS: Final = 22  # points of the years below
 _N: Final = " (n = "  # after the name of a group
-_YEARS: Final = 1.4  # per inch of the axes that names at the ends of lines make narrower
+_YEAR: Final = 5.5  # letters that a year takes, where names at the ends make axes narrower
+
 _NEEDED: Final = ("unit_id", "year", "months", "source_column", "supersedes", "name")
 _LONGEST_HEADING: Final = 60  # letters
 _MARKS: Final = ("gap", "few", "corrected", "previous", "short")
 _WORDS: Final = Words("plot_history")
-_NAME_WIDTH: Final = 2.0  # inches of a name in a line
-_NAME_LINE: Final = 0.17  # inches
-_NAMES_BELOW: Final = 3.2  # inches; narrower axes have no room for names beside them
+_NAME_LINE: Final = 1.35  # of the height of letters
+_NARROW: Final = 40  # letters; narrower axes have no room for names beside them
 _NAME_GAP: Final = 12  # points from the axes to the names
 
 
 class _Line(NamedTuple):
-    """A line: its name, its colour, and its points by year, each with a value."""
+    """A line: its name, how it is drawn, and its points by year, each with a value.
+
+    Attributes:
+        name: The name.
+        look: Colour, dash and marker.
+        points: The points.
+    """
 
     name: str
-    colour: str
+    look: tuple[str, str, str]
     points: pl.DataFrame
 
 
@@ -72,9 +76,8 @@ class _Chart(NamedTuple):
         facts: Whose values these are, or how many; None if lines say that.
         notes: Those of the values, after those of the marks.
         item: By which the numbers on the axis are written.
-        legend: Colour and name of the lines that panels have in common.
+        legend: Look and name of the lines that panels have in common.
         gap: The word for why a line breaks.
-        replaced: Whether a title of the caller's hides what is drawn: then a note has it.
     """
 
     panels: list[_Panel]
@@ -82,9 +85,8 @@ class _Chart(NamedTuple):
     facts: str | int | None
     notes: list[str]
     item: str
-    legend: list[tuple[str, str]]
+    legend: list[tuple[tuple[str, str, str], str]]
     gap: str = "gap"
-    replaced: bool = True
 
     @property
     def lines(self) -> Iterator[_Line]:
@@ -98,6 +100,7 @@ def plot_history(
     *,
     value: str | Sequence[str] | None = None,
     statistic: str | None = None,
+    unknown: bool = False,
     title: str | None = None,
     note: str | None = None,
     lang: Lang | None = None,
@@ -106,7 +109,8 @@ def plot_history(
 ) -> Axes:
     """Draw figures over the years: items of units, or the groups of a summary.
 
-    Up to twelve lines share the axes, and are named at their ends, in narrow axes below; more
+    Up to twelve lines share the axes, each of its own colour, dash and marker, and are named at
+    their ends, in narrow axes below; more
     groups or units stand side by side, each in a small chart of the same scales, up to 24. So do
     several items of several units, and a summary by two groups: a small chart per code of the
     first, a colour per code of the second. A year without a number breaks the line.
@@ -122,10 +126,11 @@ def plot_history(
             column. Or a summary as `summary` returns it, of several years.
         value: An item or ratio, or several of the same kind (amounts, shares, or other numbers). Of
             a summary one; None is its only one.
-        statistic: Of a summary: ``"sum"`` or another column of numbers of `summary`; None is the
-            median.
-        title: Replaces the heading, with which the notes then begin if the lines are of one item;
-            the number of units below it stays.
+        statistic: Of a summary: ``"mean"`` or another column of numbers of `summary`; ``"sum"``
+            and ``"share_top5"`` are of items alone. None is the median.
+        unknown: Whether units without a known code have a line; else a note has their number.
+        title: Replaces the heading, with which the notes then begin; the number of units below it
+            stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers and names, ``"sk"`` or ``"en"``; None is the register's.
         ax: Where to draw; a figure of your own needs ``layout="constrained"``. None makes a new
@@ -134,7 +139,7 @@ def plot_history(
 
     Returns:
         The Axes, to adjust or to save (``.figure.savefig``); small charts are its ``child_axes``,
-        and ``.notes`` has all notes, of which the line below the chart has those that fit.
+        and ``.notes`` has all notes, of which those that fit are below the chart.
 
     Raises:
         UsageError: No item, a repeated item, items of several kinds, too many items, units or
@@ -153,7 +158,9 @@ def plot_history(
     if statistic is not None:
         arguments.one_of("statistic", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
     item = value if value is None or isinstance(value, str) else arguments.names("value", value)[0]
-    table = drawn_table.of_years(frame, item, statistic or "median", lang, captions.source)
+    table = drawn_table.of_years(
+        frame, item, statistic or "median", lang, captions.source, unknown=unknown
+    )
     if table is None:
         if statistic is not None:
             raise invalid("statistic", statistic, ": figures have none", give="a summary of them")
@@ -161,11 +168,12 @@ def plot_history(
     else:
         if item is not None and len(arguments.names("value", value)) > 1:
             raise invalid("value", value, ": a summary is drawn by one", give=repr(item))
-        chart = _of_groups(table)
+        chart = _of_groups(table, statistic or "median", item)
     number = len(chart.panels)
     height = 1.6 + _PANEL_HEIGHT * -(-number // _COLUMNS)
     if number == 1:
-        height = max(4.2, 1.6 + 2 * _NAME_LINE * len(chart.panels[0].lines))
+        line = _NAME_LINE * drawing.points() / 72
+        height = max(4.2, 1.6 + 1.5 * line * len(chart.panels[0].lines))
     with drawing.axes(ax, 8, height) as ax:
         _draw(ax, chart, captions)
     return ax
@@ -180,10 +188,7 @@ def _of_units(frame: labels.Frame, item_names: list[str], lang: Lang) -> _Chart:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.financials returns")
     values = [figures.of_frame(frame, item) for item in item_names]
     named = values[0].rows.select("unit_id", "name").unique("unit_id", maintain_order=True)
-    units = {
-        unit: drawing.shortened(str(name or unit), drawing.LONGEST_BROKEN)
-        for unit, name in named.iter_rows()
-    }
+    units = {unit: drawing.shortened(str(name or unit)) for unit, name in named.iter_rows()}
     if len(units) > _MOST_PANELS or len(values) > _MOST:
         raise UsageError(
             f"{len(values)} items of {len(units)} units are too many lines",
@@ -191,33 +196,42 @@ def _of_units(frame: labels.Frame, item_names: list[str], lang: Lang) -> _Chart:
             "as fk.summary(…)",
         )
 
-    def line(name: str, colour: str, unit: int, value: Figures) -> _Line:
+    def line(name: str, look: tuple[str, str, str], unit: int, value: Figures) -> _Line:
         of_unit = pl.col("unit_id").eq_missing(pl.lit(unit))
         points = value.present.drop_nulls("year").filter(of_unit).sort("year")
-        return _Line(name, colour, points)
+        return _Line(name, look, points)
 
-    colours = drawing.CODE_COLOURS
+    looks = _looks(drawing.CODE_COLOURS)
     called = [figures.called(value.item, lang) for value in values]
     if len(units) == 1:
-        of_items = zip(called, colours, values, strict=False)
-        panels = [_Panel("", [line(name, colour, next(iter(units)), value)
-                              for name, colour, value in of_items])]  # fmt: skip
+        of_items = zip(called, looks, values, strict=False)
+        panels = [_Panel("", [line(name, look, next(iter(units)), value)
+                              for name, look, value in of_items])]  # fmt: skip
     elif len(values) == 1 and len(units) <= _MOST:
-        of_units = zip(units.items(), colours, strict=False)
-        panels = [_Panel("", [line(name, colour, unit, values[0])
-                              for (unit, name), colour in of_units])]  # fmt: skip
+        of_units = zip(units.items(), looks, strict=False)
+        panels = [_Panel("", [line(name, look, unit, values[0])
+                              for (unit, name), look in of_units])]  # fmt: skip
     else:
         panels = [
-            _Panel(name, [line(item, colour, unit, value)
-                          for item, colour, value in zip(called, colours, values, strict=False)])
+            _Panel(name, [line(item, look, unit, value)
+                          for item, look, value in zip(called, looks, values, strict=False)])
             for unit, name in units.items()
         ]  # fmt: skip
     heading = words["by year"].format(item=figures.capitalized(_listed(called, lang)))
     notes = [*_other_periods(values, units, lang), *_notes(values, lang)]
-    facts = next(iter(units.values())) if len(units) == 1 else None
-    legend = list(zip(colours, called, strict=False))
-    is_of_one = len(values) == 1
-    return _Chart(panels, heading, facts, notes, values[0].item, legend, replaced=is_of_one)
+    facts = " ".join(str(named.row(0)[1] or named.row(0)[0]).split()) if len(units) == 1 else None
+    legend = list(zip(looks, called, strict=False))
+    return _Chart(panels, heading, facts, notes, values[0].item, legend)
+
+
+def _looks(colours: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return colour, dash and marker of each line: no two are alike, in grey either."""
+    return list(zip(colours, cycle(drawing.DASHES), cycle(drawing.MARKERS), strict=False))
+
+
+def _handle(look: tuple[str, str, str]) -> Line2D:
+    colour, dash, marker = look
+    return Line2D([], [], color=colour, ls=dash, marker=marker, markersize=5, linewidth=1.8)
 
 
 def _listed(called: Sequence[str], lang: Lang) -> str:
@@ -230,32 +244,42 @@ def _listed(called: Sequence[str], lang: Lang) -> str:
     return called[0] + words["and"] + words["more"].format(n=len(others))
 
 
-def _of_groups(table: DrawnTable) -> _Chart:
+def _of_groups(table: DrawnTable, statistic: str, item: str | None) -> _Chart:
     """Return a line for each group of a summary, or panels of them."""
     lang, rows = table.lang, table.rows
-    parts = rows.partition_by("group", maintain_order=True)
+    parts = rows.partition_by("group_code", maintain_order=True)
     groups = [(part["group"][0] + _written_n(part, lang), part) for part in parts]
-    if rows["member"].n_unique() < 2 and len(groups) <= _MOST:
-        panels = [_Panel("", [_line(name, group) for name, group in groups])]
+    has_members = rows["member"].n_unique() > 1
+    if not has_members and len(groups) <= _MOST:
+        looks = _looks([part["colour"][0] for _, part in groups])
+        lines = [_line(name, look, part)
+                 for (name, part), look in zip(groups, looks, strict=True)]  # fmt: skip
+        panels = [_Panel("", lines)]
+        legend = []
     else:
+        members = rows.sort("member_rank", nulls_last=True).unique("member", maintain_order=True)
+        looks = _looks(members["colour"].to_list())
+        look_of = dict(zip(members["member"], looks, strict=True))
+        legend = [(look, member) for member, look in look_of.items()]
+        if not has_members:  # each line is named above it
+            look_of, legend = {"": (drawing.BLUE, "-", "o")}, []
         largest = sorted(groups, key=lambda group: group[1]["n"].sum(), reverse=True)
         largest_names = {name for name, _ in largest[:_MOST_PANELS]}
         groups = [group for group in groups if group[0] in largest_names]
         panels = [
-            _Panel(name, [_line(member["member"][0], member)
+            _Panel(name, [_line(member["member"][0], look_of[member["member"][0]], member)
                           for member in group.partition_by("member", maintain_order=True)])
             for name, group in groups
         ]  # fmt: skip
-    left_out = {"panels": rows["group"].n_unique() - len(groups)}
-    notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
-    members = rows.sort("member_rank", nulls_last=True).unique("member", maintain_order=True)
-    legend = members.select("colour", "member").rows()
-    return _Chart(panels, table.heading, table.units, notes, table.item, legend, "few")
+    left_out = {"panels": rows["group_code"].n_unique() - len(groups)}
+    notes = [*table.notes, *figures.numbered(_WORDS[lang], left_out, lang)]
+    written = item or (rows["value_name"][0] if rows.height else "")
+    item = statistic if statistic in ("share_top5", *summaries.COUNTS) else written
+    return _Chart(panels, table.heading, table.units, notes, item, legend, "few")
 
 
-def _line(name: str, rows: pl.DataFrame) -> _Line:
-    points = rows.drop_nulls(["year", "value"]).sort("year")
-    return _Line(name, rows["colour"][0], points)
+def _line(name: str, look: tuple[str, str, str], rows: pl.DataFrame) -> _Line:
+    return _Line(name, look, rows.drop_nulls(["year", "value"]).sort("year"))
 
 
 def _written_n(rows: pl.DataFrame, lang: Lang) -> str:
@@ -268,11 +292,10 @@ def _written_n(rows: pl.DataFrame, lang: Lang) -> str:
 def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
     """Draw all lines, with the texts around them."""
     words, lang = _WORDS[captions.lang], captions.lang
-    item_note = captions.replaced(chart.heading) if chart.replaced else []
     lines = list(chart.lines)
     if not lines:
         captions.write_title(ax, chart.heading, chart.facts)
-        captions.write_nothing(ax, *item_note, *chart.notes)
+        captions.write_nothing(ax, captions.noted(chart.heading, chart.notes))
         return
     in_panels = len(chart.panels) > 1
     if in_panels:
@@ -282,21 +305,19 @@ def _draw(ax: Axes, chart: _Chart, captions: Captions) -> None:
         _finish(ax, chart.item, lang)
         beside = _breadth_of_ticks(ax)
     marks = {chart.gap if mark == "gap" else mark for mark in marks}
-    notes = [*item_note, *(words[mark] for mark in _MARKS if mark in marks), *chart.notes]
-    captions.write_title(ax, chart.heading, chart.facts, beside=beside, pad=10)
-    is_narrow = drawing.inches(ax)[0] < _NAMES_BELOW
-    pad = float(_TICKS) if in_panels else 4.0
-    legend = chart.legend if in_panels else [(line.colour, line.name) for line in lines]
-    if is_narrow and not in_panels:
-        # Their n has room in the notes alone.
-        with_n = [name for _, name in legend if _N in name]
-        notes += [", ".join(with_n) + "."] if with_n else []
-        legend = [(colour, name.rpartition(_N)[0] or name) for colour, name in legend]
-    if len(legend) > 1 and (in_panels or is_narrow):
-        pad = texts.legend_below(ax, legend, beside=beside, ticks=_TICKS)
-        pad += _TICKS if in_panels else 0
-    captions.write_notes(ax, *notes, beside=beside, pad=pad)
-    if len(legend) > 1 and not in_panels and not is_narrow:
+    of_marks = [words[mark] for mark in _MARKS if mark in marks]
+    notes = captions.noted(chart.heading, [*of_marks, *chart.notes])
+    captions.write_title(ax, chart.heading, chart.facts, beside=beside)
+    names_below = drawing.inches(ax)[0] * 72 / drawing.points() < _NARROW
+    ticks = texts.ticks_height()
+    pad = ticks if in_panels else 4.0
+    legend = chart.legend if in_panels else [(line.look, line.name) for line in lines]
+    if (in_panels and legend) or (names_below and len(legend) > 1):
+        handles = [(_handle(look), name) for look, name in legend]
+        pad = texts.legend_below(ax, handles, beside=beside, ticks=ticks)
+        pad += ticks if in_panels else 0
+    captions.write_notes(ax, notes, beside=beside, pad=pad)
+    if len(legend) > 1 and not in_panels and not names_below:
         _write_names(ax, lines)
 
 
@@ -304,12 +325,11 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
     """Draw panels side by side, of the same scales; return marks, and the inches beside them."""
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
-    width, whole_height = drawing.inches(ax)
+    width, _ = drawing.inches(ax)
     columns = min(_COLUMNS if width >= drawing.NARROW else 2, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     breadth, height = 1 / columns, 1 / rows
-    of_name = width * breadth  # inches
-    has_two_lines = whole_height * height * _ABOVE > _TWO_LINES
+    letters = int(width * breadth * 72 / drawing.points() / 0.6)
     marks, axes = set[str](), list[Axes]()
     for place, panel in enumerate(chart.panels):
         row, column = divmod(place, columns)
@@ -320,12 +340,9 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
             if line.points.height:
                 marks |= _draw_line(inner, line)
         name, sign, n = panel.name.rpartition(_N)
-        if sign and has_two_lines and drawing.breadth(panel.name, TEXT_SIZE) > of_name:
-            name = f"{drawing.fitted(name, of_name, TEXT_SIZE)}\n{(sign + n).strip()}"
-        else:
-            end = len(sign + n) if sign else 0
-            name = drawing.fitted(panel.name, of_name, TEXT_SIZE, end=end)
-        inner.set_title(drawing.literal(name), x=0, ha="left", fontsize=TEXT_SIZE, pad=3)
+        end = f"\n{(sign + n).strip()}" if sign else ""
+        title = drawing.shortened(name or panel.name, letters) + end
+        inner.set_title(drawing.literal(title), x=0, ha="left", fontsize="medium", pad=3)
         axes.append(inner)
     years = [int(year) for line in chart.lines for year in line.points["year"]]
     values = [float(value) for line in chart.lines for value in line.points["value"]]
@@ -349,7 +366,7 @@ def _draw_panels(ax: Axes, chart: _Chart, lang: Lang) -> tuple[set[str], float]:
 def _breadth_of_ticks(ax: Axes) -> float:
     """Return the inches of the numbers beside axes."""
     ticks = ax.yaxis.get_major_formatter().format_ticks(list(ax.get_yticks()))
-    return max(drawing.breadth(tick, TEXT_SIZE) for tick in ticks)
+    return max(map(drawing.breadth, ticks))
 
 
 def _check_kinds(item_names: Sequence[str]) -> None:
@@ -391,18 +408,21 @@ def _other_periods(values: Sequence[Figures], units: Mapping[int, str], lang: La
 
 def _draw_line(ax: Axes, line: _Line) -> set[str]:
     """Draw a line with its marks; return the marks that need a note."""
-    points, colour = line.points, line.colour
+    points, (colour, dash, marker) = line.points, line.look
     rows = points.cast({"year": pl.Int64}).upsample("year", every="1i")
-    ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour, linewidth=1.8)
+    ax.plot(rows["year"], rows["value"].fill_null(float("nan")), color=colour,
+            linestyle=dash, linewidth=1.8)  # fmt: skip
     seen = {"gap"} if points.height < rows.height else set[str]()
     if "source_column" not in points.columns:  # of a summary
-        ax.plot(points["year"], points["value"], "o", color=colour, markersize=4)
+        ax.plot(points["year"], points["value"], marker, color=colour, markersize=5)
         return seen
     hollow = points.filter(pl.col("source_column") == "previous")
     full = points.filter(pl.col("source_column") != "previous")
-    ax.plot(full["year"], full["value"], "o", color=colour, markersize=5)
+    ax.plot(full["year"], full["value"], marker, color=colour, markersize=5)
     face = ax.get_facecolor()
-    ax.plot(hollow["year"], hollow["value"], "o", color=colour, markersize=5, markerfacecolor=face)
+    ax.plot(
+        hollow["year"], hollow["value"], marker, color=colour, markersize=5, markerfacecolor=face
+    )
     ringed = full.filter(pl.col("supersedes") > 0)
     ax.plot(
         ringed["year"], ringed["value"], "o", color=drawing.ink(ax), markersize=11,
@@ -419,7 +439,7 @@ def _draw_line(ax: Axes, line: _Line) -> set[str]:
 
 
 def _finish(ax: Axes, item: str, lang: Lang) -> None:
-    most = max(int(drawing.inches(ax)[0] * _YEARS), 1)
+    most = max(int(drawing.inches(ax)[0] * 72 / drawing.points() / _YEAR), 1)
     ax.xaxis.set_major_locator(drawing.ticks(most, integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:.0f}"))
     # Hatches end between years.
@@ -430,9 +450,9 @@ def _finish(ax: Axes, item: str, lang: Lang) -> None:
     if 0 <= ax.dataLim.width < 1:  # of a single year, whose axis would have parts of it, or decades
         year = round((ax.dataLim.x0 + ax.dataLim.x1) / 2)
         ax.set_xlim(year - 0.5, year + 0.5)
-    ax.yaxis.set_major_locator(drawing.ticks(8))
-    ax.yaxis.set_major_formatter(figures.Ticks(item, lang))
-    ax.tick_params(labelsize=TEXT_SIZE)
+    lines = drawing.inches(ax)[1] * 72 / drawing.points() / 4
+    ax.yaxis.set_major_locator(drawing.ticks(min(max(int(lines), 2), 8)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: figures.tick(item, y, lang)))
     low, high = ax.get_ylim()
     if low > 0:
         ax.set_ylim(0, high)
@@ -447,26 +467,18 @@ def _write_names(ax: Axes, lines: Sequence[_Line]) -> None:
     Title, notes and the scale of the axes must not change afterwards.
     """
     low, high = ax.get_ylim()
-    height = max(texts.height_left(ax), _NAME_LINE * len(lines))
-    unit = 1 / height  # an inch, by the height of the axes
+    line_height = _NAME_LINE * drawing.points() / 72
+    height = max(texts.height_left(ax), line_height * len(lines))
     ends = [(*line.points.select("year", "value").row(-1), line) for line in lines]
     ends.sort(key=lambda end: end[1])
-    for longest in (drawing.LONGEST_BROKEN, drawing.LONGEST):
-        names = [
-            drawing.wrapped(drawing.shortened(line.name, longest), _NAME_WIDTH, TEXT_SIZE)
-            for *_, line in ends
-        ]
-        if _NAME_LINE * sum(map(len, names)) <= height:
-            break
-    heights = [_NAME_LINE * len(name) * unit for name in names]
     best_middles = [(y - low) / (high - low) for _, y, _ in ends]
     beside = ax.transAxes + ScaledTranslation(_NAME_GAP / 72, 0, ax.figure.dpi_scale_trans)
-    places = _places_of_texts(best_middles, heights)
-    for (x, y, line), name, place in zip(ends, names, places, strict=True):
-        joined = {"arrowstyle": "-", "color": line.colour, "linewidth": 1, "linestyle": ":"}
+    places = _places_of_texts(best_middles, [line_height / height] * len(lines))
+    for (x, y, line), place in zip(ends, places, strict=True):
+        joined = {"arrowstyle": "-", "color": line.look[0], "linewidth": 1, "linestyle": ":"}
         ax.annotate(
-            drawing.literal("\n".join(name)), (x, y), (1, place), textcoords=beside,
-            va="center", fontsize=TEXT_SIZE, color=drawing.ink(ax), annotation_clip=False,
+            drawing.literal(line.name), (x, y), (1, place), textcoords=beside,
+            va="center", color=drawing.ink(ax), annotation_clip=False,
             arrowprops={**joined, "shrinkA": 1, "shrinkB": 4, "relpos": (0, 0.5)},
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import polars as pl
@@ -13,10 +13,12 @@ from matplotlib.patches import Rectangle
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts, tiles
-from finstat_kit.charts.parts.tiles import Choice, TileText
 from finstat_kit.charts.values import classes as scales, drawn_table
+from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.client.register import Register
+from finstat_kit.frames.findings.summary import FEWEST
 from finstat_kit.frames.places import labels
+from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
 _MOST_NAMED: Final = 4  # codes without a tile
@@ -24,18 +26,20 @@ _FEW: Final = 20  # districts with a value, below which regions show more
 _WORDS: Final = Words("plot_map")
 
 
+_PART: Final = 0.94  # of a tile that its texts take, at most
+_LINE: Final = 1.15  # of the height of letters
+
+
 class _Grid(NamedTuple):
     tiles: Mapping[str, tiles.Tile]
     classes: int
     inches: tuple[float, float]
-    text: float  # height of a letter by that of a tile
-    lines: tuple[float, float]  # positions of name and number in a tile
-    two_lines: tuple[float, float]  # positions if an interval is below the number
+    letters: str  # in tiles
 
 
 _GRIDS: Final = {
-    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), 0.125, (0.38, 0.66), (0.34, 0.68)),
-    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), 0.17, (0.36, 0.78), (0.29, 0.73)),
+    "kraj": _Grid(tiles.REGIONS, 4, (8, 3.9), "medium"),
+    "okres": _Grid(tiles.DISTRICTS, 5, (10, 6.4), "x-small"),
 }
 
 
@@ -73,17 +77,17 @@ def plot_map(
         value: Column of numbers, item or ratio to draw; null, NaN, infinity and numbers beyond
             ±1e100 mean no value. None is the number of units, or the only value of a
             summary.
-        statistic: What is drawn of an item or a ratio: ``"sum"`` or another column of numbers of
-            `summary`. None is the median. Medians of units are of all their years; any other
-            statistic is of one.
+        statistic: What is drawn of an item or a ratio: ``"mean"`` or another column of numbers of
+            `summary`; ``"sum"`` and ``"share_top5"`` are of items alone. None is the median.
+            Medians of units are of all their years; any other statistic is of one.
         per: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
         classes: Upper bounds of the classes, 1 to 8 ascending numbers, for maps side by side: a
             bound belongs to the class below it, the last class is above all bounds, and the legend
             lists every class. The colours depend on the bounds alone: with a negative one the scale
             is centred on zero.
-        title: Replaces the heading, with which the notes of figures then begin; the number of
-            units below it stays.
+        title: Replaces the heading, with which the notes then begin; the number of units below it
+            stays.
         note: Written below the notes of the chart.
         lang: Language of title, numbers, region names and legend, ``"sk"`` or ``"en"``; None is the
             register's.
@@ -131,23 +135,56 @@ def plot_map(
     breaks = _WORDS[lang]["breaks"] if tops is None and len(scale.entries) > 2 else ""
     entries = scale.entries if tops is not None else _with_places(scale, values, lang)
     if empty_tiles := grid.tiles.keys() - values.keys():
-        entries = [*entries, (drawing.NO_VALUE_COLOUR, table.why_without(empty_tiles))]
-    written = dict.fromkeys(grid.tiles, table.without[0]) | {
-        code: f"{table.write(number, scale.more)}\n{interval}".strip()
-        for (code, number), interval in zip(values.items(), table.beside(tiled), strict=True)
-    }
+        missing = _why_without(table.rows, empty_tiles, lang)
+        entries = [*entries, (drawing.NO_VALUE_COLOUR, missing)]
+    written = dict.fromkeys(grid.tiles, "–")
+    written |= {code: table.write(number, scale.more) for code, number in values.items()}
     with drawing.axes(ax, *grid.inches) as ax:
         captions.write_title(ax, table.heading, table.units)
-        _draw_tiles(ax, grid, values, scale, written, lang)
-        _draw_borders(ax, grid)
-        pad = texts.legend_below(ax, entries, table.measure + breaks)
-        off = "; ".join(table.listed(others, _MOST_NAMED))
+        pad = texts.legend_below(ax, texts.patches(entries), table.measure + breaks)
+        off = "; ".join(_listed(table, others))
         few = _WORDS[lang]["few"].format(n=len(values)) if by == "okres" else ""
         notes = [few if 0 < len(values) < _FEW else ""]
         notes += [f"{_WORDS[lang]['off']}{off}." if off else "", *table.notes]
-        notes = [*(captions.replaced(table.heading) if table.of_figures else []), *notes]
-        captions.write_notes(ax, *notes, pad=pad)
+        captions.write_notes(ax, captions.noted(table.heading, notes), pad=pad)
+        height = texts.height_left(ax) - pad / 72
+        _draw_tiles(ax, grid, values, scale, written, lang, height=height)
+        _draw_borders(ax, grid)
     return ax
+
+
+def _why_without(rows: pl.DataFrame, codes: Collection[str], lang: Lang) -> str:
+    """Write why codes have no value: too few units, another cause, or either.
+
+    A code of figures without a row has no units.
+    """
+    reasons = {"missing"}
+    if "n" in rows.columns:
+        number = "units" if "units" in rows.columns else "n"
+        enough = rows.filter(pl.col(number) >= FEWEST)["code"]
+        reasons = {"missing" if code in enough else "few units" for code in codes}
+    return " / ".join(_WORDS[lang][reason] for reason in sorted(reasons))
+
+
+def _listed(table: DrawnTable, rows: pl.DataFrame) -> list[str]:
+    """Write rows with their totals: some by name, the number of the others."""
+    lang = table.lang
+    shown = drawn_table.drawn_rows(rows, _MOST_NAMED)
+    names = drawing.names(shown, lang, among=rows)
+    lines = [": ".join(filter(None, (name, _total(table, shown.slice(place, 1)))))
+             for place, name in enumerate(names)]  # fmt: skip
+    if (more := rows.filter(kind="labelled").height - _MOST_NAMED) > 0:
+        lines.append(f"{_WORDS[lang]['more']} ({number_format.whole(more, lang)})")
+    return lines
+
+
+def _total(table: DrawnTable, row: pl.DataFrame) -> str:
+    """Write the value of a row, or its number of units if values cannot be added up."""
+    if "n" in row.columns:
+        units = row.select(pl.min_horizontal("^(units|n)$")).item()
+        return number_format.units(int(units), table.lang)
+    value, codes = row.select("value", "codes").row(0)
+    return table.write(value, 0) if value is not None and (table.units or codes == 1) else ""
 
 
 def _with_places(
@@ -175,38 +212,38 @@ def _draw_tiles(
     scale: scales.Scale,
     written: Mapping[str, str],
     lang: Lang,
+    *,
+    height: float,
 ) -> None:
-    # One size for all names and one for all numbers, set by the longest.
-    names, short, numbers = (
-        _choices(text_of, grid) for text_of in (tiles.NAMES[lang], tiles.SHORT_NAMES[lang], written)
-    )
-    lines = grid.two_lines if any("\n" in text for text in written.values()) else grid.lines
+    """Draw the tiles in so many inches; numbers that have no room in them are left out."""
+    size = drawing.points(grid.letters)
+    width = drawing.inches(ax)[0]
+    columns, rows = (1 + max(place) for place in zip(*grid.tiles.values(), strict=True))
+    room = _PART * drawing.GROWTH * width / columns
+    names = tiles.NAMES[lang]
+    is_narrow = max(_breadth(names[code], size) for code in grid.tiles) > room
+    names = tiles.SHORT_NAMES[lang] if is_narrow else names
+    lines = 1 + max(names[code].count("\n") for code in grid.tiles)
+    has_numbers = max(_breadth(text, size) for text in written.values()) <= room
+    has_numbers &= (lines + 1) * _LINE * size / 72 <= height / rows
     for code, tile in grid.tiles.items():
         colour = scale.colour_of(values[code]) if code in values else drawing.NO_VALUE_COLOUR
         edge, ink = ax.get_facecolor(), drawing.ink_on(colour)
         ax.add_patch(Rectangle(tile, 1, 1, facecolor=colour, edgecolor=edge, linewidth=1.5))
-        number, middle = numbers[code], tile.column + 0.5
-        choices = [choice._replace(lines=choice.lines + number.lines)
-                   for choice in (names[code], short[code])]  # fmt: skip
-        ax.add_artist(TileText(ax, (middle, tile.row + lines[0]), choices, grid.text, ink))
-        least = [number._replace(lines=choices[-1].lines)]
-        xy = middle, tile.row + lines[1]
-        ax.add_artist(TileText(ax, xy, least, grid.text, ink, optional=True))
+        text = f"{names[code]}\n{written[code]}" if has_numbers else names[code]
+        middle = tile.column + 0.5, tile.row + 0.5
+        ax.text(*middle, drawing.literal(text), fontsize=size, color=ink, ha="center",
+                va="center", linespacing=_LINE)  # fmt: skip
     # Tiles fill the axes: with a fixed aspect, constrained layout would cut off the texts below.
-    ax.set_xlim(0, 1 + max(tile.column for tile in grid.tiles.values()))
-    ax.set_ylim(1 + max(tile.row for tile in grid.tiles.values()), 0)
+    ax.set_xlim(0, columns)
+    ax.set_ylim(rows, 0)
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
 
 
-def _choices(text_of: Mapping[str, str], grid: _Grid) -> dict[str, Choice]:
-    """Return the text of each tile, with the extent of all: the longest line, the most lines."""
-    texts_of = [text_of[code].split("\n") for code in grid.tiles]
-    longest = max(
-        drawing.breadth(line, 72) for line in {line for parts in texts_of for line in parts}
-    )
-    most = max(map(len, texts_of))
-    return {code: Choice(text_of[code], longest, most) for code in grid.tiles}
+def _breadth(text: str, size: float) -> float:
+    """Return the width of the longest line of a text in inches."""
+    return max(drawing.breadth(line, size) for line in text.split("\n"))
 
 
 def _draw_borders(ax: Axes, grid: _Grid) -> None:

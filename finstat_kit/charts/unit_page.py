@@ -1,4 +1,4 @@
-"""A unit on one page: who it is, three years, its peers, a chart."""
+"""A unit on one page: who it is, its newest years, its peers, a chart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Grouping, Lang
+from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.plot_history import plot_history
 from finstat_kit.charts.values import figures
 from finstat_kit.client import current
@@ -25,11 +26,17 @@ from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.records import UNITS
 
-_AMOUNTS: Final[tuple[str, ...]] = (
+# The items and ratios of a page, by the family of the unit's forms.
+_BUSINESS: Final[tuple[str, ...]] = (
     "sales", "revenue_total", "receipts_total", "operating_result", "net_profit", "cash_result",
     "total_assets", "equity", "liabilities",
+    "equity_ratio", "current_ratio", "roe", "net_margin",
 )  # fmt: skip
-_RATIOS: Final[tuple[str, ...]] = ("equity_ratio", "current_ratio", "roe", "net_margin")
+_PUBLIC: Final[tuple[str, ...]] = (
+    "revenue_total", "transfers_received_total", "costs_total", "net_profit", "total_assets",
+    "financial_debt",
+    "debt_to_revenue", "transfer_share", "personnel_cost_share",
+)  # fmt: skip
 _DRAWN: Final = 3  # amounts in the chart
 _CODES: Final = ("sidlo", "pravnaForma", "skNace", "velkostOrganizacie")
 _WORDS: Final = Words("unit_page")
@@ -83,8 +90,9 @@ def unit_page(
     record = one_unit(record, "unit")
     money = ratios.ratios(reg.financials(record), keep=True)
     assert isinstance(money, pl.DataFrame)
-    has_values = [name for name in money.columns if money[name].null_count() < money.height]
-    shown = [name for name in (*_AMOUNTS, *_RATIOS) if name in has_values]
+    is_public = "public" in money["family"].drop_nulls().tail(1).cast(pl.String)
+    wanted = _PUBLIC if is_public else _BUSINESS
+    shown = [name for name in wanted if money[name].count()]
     filled = money.filter(pl.any_horizontal(pl.lit(value=False), pl.col(shown).is_not_null()))
     newest: list[int] = filled["year"].drop_nulls().unique().sort().tail(years).to_list()
     of_years = money.filter(pl.col("year") >= newest[0]) if newest else money.tail(years)
@@ -92,10 +100,9 @@ def unit_page(
     parts = [_figures(rows, shown, lang)]
     notes = [words["euro"], *(_source(row, lang) for row in rows)]
     if peers is not None and shown:
-        part, group = _peers(peers, int(record["id"].item()), shown, lang)
-        parts.append(part)
-        notes.append(words["group"].format(group=group))
-    drawn = [name for name in _AMOUNTS if name in shown][:_DRAWN]
+        parts.append(_peers(peers, int(record["id"].item()), shown, lang))
+        notes.append(words["compared"])
+    drawn = [name for name in shown if figures.kind(name) == "amount"][:_DRAWN]
     return Filed(
         record["nazovUJ"].item() or str(record["id"].item()),
         _title(reg, record, lang), parts, notes, lang,
@@ -132,31 +139,33 @@ def _figures(rows: list[dict[str, Any]], shown: list[str], lang: Lang) -> Part:
     return Part(_WORDS[lang]["figures"], marked=False, heads=heads, lines=lines)
 
 
-def _peers(
-    frame: pl.DataFrame | pl.LazyFrame, unit: int, shown: list[str], lang: Lang
-) -> tuple[Part, str]:
-    """Return what the unit has beside its peers, and who these are."""
+def _peers(frame: pl.DataFrame | pl.LazyFrame, unit: int, shown: list[str], lang: Lang) -> Part:
+    """Return what the unit has beside its peers, and who these are in each line."""
     words, columns = _WORDS[lang], ("own", "p25", "median", "p75")
-    found = compared(frame, unit, shown)
+    table = compared(frame, unit, shown)
     lines = [
-        _line(row["value"], [row[name] for name in columns], lang, str(row["n"]))
-        for row in found.iter_rows(named=True)
-    ]
-    heads = [("", words[name]) for name in (*columns, "n")]
-    name = words["peers"].format(year=found["year"][0])
-    group = [
-        groups.codelist(by).filter(code=code)[f"name_{lang}"].item()
-        for by, code in zip(found["by"][0], found["group"][0], strict=True)
-    ]
-    return (
-        Part(name, marked=False, heads=heads, lines=lines),
-        ", ".join(group) or words["everyone"],
+        _line(row["value"], [row[name] for name in columns], lang,
+              number_format.whole(row["n"], lang), _group(row["by"], row["group"], lang))
+        for row in table.iter_rows(named=True)
+    ]  # fmt: skip
+    heads = [("", words[name]) for name in (*columns, "n", "group")]
+    return Part(
+        words["peers"].format(year=table["year"][0]), marked=False, heads=heads, lines=lines
     )
+
+
+def _group(fields: list[Grouping], codes: list[str], lang: Lang) -> str:
+    """Return who the peers are; a code that no codelist has is its own name."""
+    names = []
+    for by, code in zip(fields, codes, strict=True):
+        label = groups.codelist(by).filter(code=code)[f"name_{lang}"]
+        names.append(label[0] if label.len() else code)
+    return drawing.shortened(", ".join(names)) or _WORDS[lang]["everyone"]
 
 
 def _line(name: str, values: list[float | None], lang: Lang, *more: str) -> Line:
     caption = figures.capitalized(figures.called(name, lang))
-    write = figures.written if name in _RATIOS else _amount
+    write = _amount if figures.kind(name) == "amount" else figures.written
     cells = ["" if value is None else write(name, value, lang) for value in values]
     return Line("", "", caption, marked=False, level=0, is_sum=False, values=[*cells, *more])
 

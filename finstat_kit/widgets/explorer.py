@@ -307,7 +307,7 @@ class Explorer(base.Picker):
         mapped = selection.by == "kraj" and self.map.picture and not self.panel.value
         plot: Callable[..., Axes] = plot_map if mapped else plot_counts
         plot(
-            self.counts, selection.by, title=selection.title, note=selection.extent,
+            self.counts, by=selection.by, title=selection.title, note=selection.extent,
             lang=self.lang, ax=figure.subplots(), register=self._register,
         )  # fmt: skip
         drawn_file = BytesIO()

@@ -26,6 +26,7 @@ from finstat_kit.charts.values.drawn_table import drawn_rows
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS
 from finstat_kit.frames.places.groups import GROUPS
+from finstat_kit.frames.text import number_format
 from finstat_kit.protocol import wire
 from tests.support.charts import EVERY, figures
 from tests.support.examples import quick, slow
@@ -64,8 +65,8 @@ def test_bars_are_the_counts(lang: Lang, lazy: bool) -> None:
     assert sum(found.values()) == all_units().height
     assert list(found.values())[: labelled.height] == labelled["count"].to_list()
     for name, count in labelled.select("label", "count").iter_rows():
-        if name not in ("Zahraničie", "Extra-regio"):
-            assert found[name.replace("Reg.of", "Region of")] == count
+        if name not in ("Zahraničie", "Extra-regio") and not name.startswith("Reg.of"):
+            assert found[name.removeprefix("Region of ").removesuffix(" kraj")] == count
     words = drawing.WORDS[lang]
     by_kind = dict(counts.group_by("kind").agg(pl.col("count").sum()).iter_rows())
     unknown = counts.filter(pl.col("kind") == "unknown code").height
@@ -107,32 +108,21 @@ def test_a_share_that_is_not_known_is_not_written() -> None:
     assert "their share of all" in one.get_xlabel()
 
 
-def test_what_top_cuts_off_is_one_bar() -> None:
-    """The first so many, one bar of the rest, and all others as they were."""
+def test_what_top_cuts_off_is_a_note() -> None:
+    """The first so many, and all others as they were; a note has the number of the rest."""
     counts = fk.count_by(all_units(), "okres")
     labelled = counts.filter(pl.col("kind") == "labelled")
 
     rows = drawn_rows(counts.rename({"count": "value"}), 5)
-    found = bars(fk.plot_counts(counts, by="okres", top=5, ax=axes()))
+    ax = fk.plot_counts(counts, by="okres", top=5, ax=axes())
 
-    assert rows["kind"].to_list() == ["labelled"] * 5 + ["rest", "unknown code", "no code", "gone"]
-    assert rows["value"].sum() == all_units().height
-    assert rows["share"].sum() == pytest.approx(1)
-    assert rows["codes"].to_list()[5] == labelled.height - 5
-    assert list(found.values()) == rows["value"].to_list()
-    assert found[f"ostatné ({labelled.height - 5})"] == labelled["count"][5:].sum()
-
-
-def test_a_long_rest_hides_nothing() -> None:
-    """A rest that would dwarf all others runs off the axis, which says so."""
-    ax = fk.plot_counts(all_units(), by="okres", top=2, lang="en", ax=axes())
-    counts = fk.count_by(all_units(), "okres").rename({"count": "value"})
-    rest = drawn_rows(counts, 2).filter(kind="rest")["value"][0]
-
-    assert bars(ax)["other (77)"] == rest
-    assert ax.get_xlim()[1] < rest
-    assert "The bar “other” is longer than fits here." in written(ax)
-    assert f"{rest:,}" in written(ax)
+    assert rows["kind"].to_list() == ["labelled"] * 5 + ["unknown code", "no code", "gone"]
+    rest = labelled["count"][5:].sum()
+    assert rows["value"].sum() == all_units().height - rest
+    assert list(bars(ax).values()) == rows["value"].to_list()
+    number = labelled.height - 5
+    units = number_format.whole(int(rest), "sk")
+    assert ax.notes[-1] == f"Ďalšie kódy, nezobrazené: {number} (jednotiek: {units})."  # type: ignore[attr-defined]
 
 
 def test_one_unknown_code_is_named() -> None:
@@ -140,7 +130,7 @@ def test_one_unknown_code_is_named() -> None:
     frame = pl.DataFrame({"kraj": ["SK010", "7", None]})
 
     assert bars(fk.plot_counts(frame, ax=axes())) == {
-        "Bratislavský kraj": 1,
+        "Bratislavský": 1,
         "neznámy kód 7": 1,
         "bez kódu": 1,
     }
@@ -222,7 +212,7 @@ def test_places_abroad_are_last() -> None:
         pl.DataFrame(money), value="sales", lang="en", ax=axes(), register=SAMPLE
     )
 
-    assert found == ["Region of Bratislava", "Abroad"]
+    assert found == ["Bratislava", "Abroad"]
     assert [label.get_text() for label in boxes.get_yticklabels()] == found
 
 
@@ -235,7 +225,7 @@ def test_counts_keep_their_labels() -> None:
         fk.use(None)
         ax = fk.plot_counts(mine, lang="en", ax=axes())
 
-    assert set(bars(ax)) == {"Žilinský kraj", "Pressburg"}
+    assert set(bars(ax)) == {"Žilinský", "Pressburg"}
     assert "sample" not in ax.get_title()
 
 
@@ -271,14 +261,15 @@ def municipal(full_size: Path) -> tuple[Sample, pl.DataFrame]:
 def test_full_size_is_legible(
     municipal: tuple[Sample, pl.DataFrame], lang: Lang, size: tuple[float, float] | None
 ) -> None:
-    """Of 2,900 municipalities the first are shown and the others are one bar."""
+    """Of 2,900 municipalities the first are shown, and a note has the number of the others."""
     register, units = municipal
     ax = axes(*size) if size else own(34)
     fk.plot_counts(units, by="sidlo", register=register, lang=lang, ax=ax)
     check_legible(ax)
-    assert sum(bars(ax).values()) == units.height
+    assert sum(bars(ax).values()) < units.height
     assert len(bars(ax)) <= 34
-    assert f"{drawing.WORDS[lang]['rest']} (" in written(ax)
+    rest = {"sk": "Ďalšie kódy, nezobrazené: ", "en": "Further codes, not shown: "}[lang]
+    assert rest in written(ax)
 
 
 @pytest.mark.slow
@@ -597,7 +588,6 @@ def test_every_chart_takes_a_title_and_a_note() -> None:
                 (fk.plot_counts, units),
                 (fk.plot_map, units),
                 (partial(fk.plot_spread, value="equity"), values),
-                (partial(fk.plot_spread, value="equity", by=None), values),
                 (partial(fk.plot_history, value="equity"), values.head(1)),
             )
         ]

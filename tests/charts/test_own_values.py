@@ -38,7 +38,7 @@ def test_a_map_of_own_values_speaks_of_them() -> None:
     check_legible(ax)
     assert ax.get_title() == "Nonprofits"
     assert legend.get_title().get_text() == "per 1,000 inhabitants"
-    assert notes(ax) == "Not on the map: Abroad: 3.50; no code: 4.50."
+    assert notes(ax) == "count by region. Not on the map: Abroad: 3.50; no code: 4.50."
     assert "units" not in written(ax)
     assert [text.get_text() for text in legend.get_texts()] == ["−1.50", "2.50", "no value"]
     fall, rise, _ = (to_hex(handle.get_facecolor()) for handle in legend.get_patches())

@@ -237,15 +237,12 @@ def test_units_without_figures_have_no_size(lang: Lang, money: pl.DataFrame) -> 
 
 BESIDE_REASONS: dict[str, Callable[[pl.DataFrame], Axes]] = {
     "boxes": lambda frame: fk.plot_spread(frame, value="turnover", lang="en", ax=axes(9, 6)),
-    "histogram": lambda frame: fk.plot_spread(
-        frame, value="turnover", by=None, lang="en", ax=axes(9, 6)
-    ),
     "map": lambda frame: fk.plot_map(frame, value="turnover", lang="en", ax=axes(9, 6)),
     "summary": lambda frame: fk.plot_counts(fk.summary(frame, "turnover"), lang="en", ax=axes()),
 }
 
 
-@pytest.mark.parametrize("chart", ["map", *slow("boxes", "histogram", "summary")])
+@pytest.mark.parametrize("chart", ["map", *slow("boxes", "summary")])
 def test_a_value_beside_a_reason_is_not_drawn(chart: str, money: pl.DataFrame) -> None:
     """A sum over nothing is 0: what is drawn is that of the figures, and the note has the rest."""
     own = money.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
@@ -294,12 +291,13 @@ def test_a_summary_without_rows_has_nothing_to_show(money: pl.DataFrame) -> None
 
 @pytest.mark.slow
 def test_bars_of_a_summary_fit_into_small_axes(money: pl.DataFrame) -> None:
-    """As those of counts do; the others are summed in one bar."""
+    """As those of counts do; a note has the number of the others."""
     summary = fk.summary(money, "sales", by="section")
     large, small = (fk.plot_counts(summary, ax=axes(8, height)) for height in (9, 2.5))
 
     assert len(boxes(small)) < len(boxes(large)) == summary.filter(pl.col("n") > 0).height
-    assert sum(b.get_width() for b in boxes(small)) == sum(b.get_width() for b in boxes(large))
+    left_out = sum(b.get_width() for b in boxes(large)) - sum(b.get_width() for b in boxes(small))
+    assert f"(jednotiek: {left_out:.0f})." in text(small)
     check_legible(small)
 
 
@@ -311,19 +309,6 @@ def test_bars_of_a_summary_are_of_the_value_that_is_named(money: pl.DataFrame) -
     assert written(fk.plot_counts(several, value="sales", ax=axes())) == written(
         fk.plot_counts(alone, ax=axes())
     )
-
-
-@pytest.mark.slow
-def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> None:
-    """As those of counts do."""
-    summary = fk.summary(money, "sales")
-    small, large = (
-        fk.plot_counts(summary, lang="en", ax=axes(*size)) for size in ((4.5, 4), (8, 5))
-    )
-
-    check_legible(small)
-    assert "Bratislava" in {label.get_text() for label in small.get_yticklabels()}
-    assert "Region of Bratislava" in {label.get_text() for label in large.get_yticklabels()}
 
 
 @pytest.mark.parametrize(
@@ -355,12 +340,8 @@ def test_narrow_bars_of_a_summary_have_short_regions(money: pl.DataFrame) -> Non
                 r"by='okres': the summary was made by",
             ),
             (
-                lambda s: fk.plot_spread(s, value="roa", mark=210),
-                r"mark=210: a summary has no values of",
-            ),
-            (
-                lambda s: fk.plot_spread(s, value="roa", limits=(0.1, 0.9)),
-                r"limits=\(0.1, 0.9\): a summary",
+                lambda s: fk.plot_map(s.filter(value="roa"), by="okres", statistic="sum"),
+                r"was made by \['section'\]",
             ),
         ],
         4,
@@ -375,102 +356,6 @@ def test_a_chart_is_of_one_value_and_year(draw: Any, message: str, money: pl.Dat
         draw(summary)
 
 
-@pytest.mark.parametrize(("lang", "value"), [("sk", "net_profit"), *slow(("en", "roa"))])
-def test_a_distribution_shows_every_value(lang: Lang, value: str, money: pl.DataFrame) -> None:
-    """In its bars or as outside the picture; the median is the frame's, negatives are orange."""
-    ax = fk.plot_spread(money, value=value, by=None, lang=lang, ax=axes(8, 5))
-
-    values = (fk.ratios(money, keep=True) if value == "roa" else money)[value].drop_nulls()
-    first, last = boxes(ax)[0].get_x(), boxes(ax)[-1].get_x() + boxes(ax)[-1].get_width()
-    outside = sum(not first <= x <= last for x in values)
-    assert sum(box.get_height() for box in boxes(ax)) == len(values) - outside
-    (median,) = (line for line in ax.lines if line.get_linestyle() == "-")
-    assert xs(median)[0] == pytest.approx(values.median())
-    negative = [box for box in boxes(ax) if box.get_x() + box.get_width() <= 1e-9]
-    assert bool([box for box in negative if box.get_height()]) is bool((values < 0).any())
-    check_legible(ax)
-
-
-@pytest.mark.parametrize(("number", "fewest", "most"), [(67, 8, 20), (5_000, 30, 42)])
-@pytest.mark.parametrize("log", [False, True])
-def test_few_values_have_few_bars(number: int, fewest: int, most: int, log: bool) -> None:
-    """Of many there are as many as can be seen."""
-    drawn = np.random.default_rng(0).normal(0, 2, number)
-    frame = pl.DataFrame({"sales": 1_000 * np.exp(drawn) if log else drawn})
-
-    ax = fk.plot_spread(frame, value="sales", by=None, lang="en", ax=axes())
-
-    assert (ax.get_xscale() == "asinh") is log
-    assert fewest <= len(boxes(ax)) <= most
-
-
-@pytest.mark.slow
-def test_limits_change_the_picture_and_are_in_the_title(money: pl.DataFrame) -> None:
-    """Values beyond them are drawn at them; the medians and their numbers stay."""
-    plain = fk.plot_spread(money, value="sales", by="section", lang="en", ax=axes(9, 9))
-    limited = fk.plot_spread(
-        money, value="sales", by="section", limits=(0.1, 0.9), lang="en", ax=axes(9, 9)
-    )
-
-    sales = money["sales"]
-    ends = [sales.quantile(share, "linear") for share in (0.1, 0.9)]
-    assert "limited to" in limited.get_title()
-    assert "limited to" not in plain.get_title()
-    whiskers = [x for line in limited.lines for x in xs(line)]
-    assert min(whiskers) >= ends[0] - 1e-6  # type: ignore[operator]
-    assert max(whiskers) <= ends[1] + 1e-6  # type: ignore[operator]
-    narrow = fk.plot_spread(
-        money, value="sales", by="section", limits=(0.45, 0.55), lang="en", ax=axes(9, 9)
-    )
-    medians = [t.get_text() for t in plain.texts if "(n = " in t.get_text()]
-    assert len(medians) > 5
-    assert sorted(t.get_text() for t in narrow.texts if "(n = " in t.get_text()) == sorted(medians)
-    off = money.filter((pl.col("balance_difference").abs() > 1) | (pl.col("sums_failing") > 0))
-    whole = fk.plot_spread(money, value="sales", max_difference=1, lang="en", ax=axes(9, 9))
-    assert off.height
-    assert f"Filings left out because their sums differ: {off.height}." in text(whole)
-
-
-def test_a_unit_is_marked_at_its_value(money: pl.DataFrame) -> None:
-    """In the row of its group, or as a line; one without a value is named as such."""
-    groups = money.drop_nulls(["sales", "kraj"])
-    unit, sales, name = groups.select("unit_id", "sales", "name").row(0)
-
-    box = fk.plot_spread(money, value="sales", mark=unit, lang="en", ax=axes(9, 6))
-    line = fk.plot_spread(money, value="sales", by=None, mark=unit, lang="en", ax=axes(9, 6))
-
-    (diamond,) = (line for line in box.lines if line.get_marker() == "D")
-    assert xs(diamond) == [sales]
-    assert sales in [xs(drawn)[0] for drawn in line.lines]
-    for ax in (box, line):
-        assert name in text(ax)
-    blank = money.filter(pl.col("sales").is_null())["unit_id"][0]
-    assert "not marked" in text(
-        fk.plot_spread(money, value="sales", mark=blank, lang="en", ax=axes())
-    )
-    with pytest.raises(fk.UsageError, match="mark=1 is not in the frame"):
-        fk.plot_spread(money, value="sales", mark=1)
-    no_unit: Any = "210"
-    with pytest.raises(fk.UsageError, match="mark='210' is not allowed; give a whole number"):
-        fk.plot_spread(money, value="sales", mark=no_unit)
-
-
-@pytest.mark.parametrize(
-    ("by", "lang", "value"), [("kraj", "en", "12.0%"), *slow((None, "sk", "12,0\xa0%"))]
-)
-def test_a_mark_among_several_years_has_year_and_value(by: Any, lang: Lang, value: str) -> None:
-    """It is that of the latest year with a value."""
-    rows = [(unit, year, "SK010", unit / 100) for unit in range(6) for year in (2016, 2017, 2018)]
-    frame = pl.DataFrame(rows, schema=["unit_id", "year", "kraj", "roa"], orient="row")
-    value_of_year = pl.when(pl.col("year") < 2018).then(pl.col("roa") + pl.col("year") % 10 / 100)
-    frame = frame.with_columns(roa=value_of_year, name=pl.format("Firm {}", "unit_id"))
-
-    ax = fk.plot_spread(frame, value="roa", by=by, mark=5, lang=lang, ax=axes())
-
-    assert f"Firm 5 (2017: {value})" in text(ax)
-    check_legible(ax)
-
-
 @pytest.mark.slow
 def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> None:
     """With what the comparable ratio is called."""
@@ -482,53 +367,6 @@ def test_forms_that_differ_are_named_in_a_summary_too(money: pl.DataFrame) -> No
     assert "Porovnateľné: bežná likvidita porovnateľná medzi výkazmi." in text(slovak)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("mark", "words"),
-    [
-        (0, "Firm 0 (1.00)"),
-        (6, "Its code has fewer than 5 units, not marked: Firm 6."),
-        (8, "Without a code, not marked: Firm 8."),
-        (13, "Zero or negative, not marked: Firm 13."),
-        (17, "Without a value, not marked: Firm 17."),
-    ],
-)
-def test_a_note_says_why_a_unit_is_not_marked(mark: int, words: str) -> None:
-    """Its group has no box, it has no group, it is off a logarithmic axis; else it is marked."""
-    values: dict[str | None, list[float | None]] = {
-        "SK010": [1.0, 2, 3, 4, 5, 6], "SK021": [3.0, 4], None: [2.0],
-        "SK022": [1e3, 1e4, 1e5, 1e6, -5, 2e4, 3e4, 4e4], "SK023": [None],
-    }  # fmt: skip
-    rows = [(code, x) for code, numbers in values.items() for x in numbers]
-    frame = pl.DataFrame(rows, schema={"kraj": pl.String, "x": pl.Float64}, orient="row")
-    frame = frame.with_row_index("unit_id").with_columns(
-        year=2024, name=pl.format("Firm {}", "unit_id")
-    )
-
-    ax = fk.plot_spread(frame, value="x", mark=mark, lang="en", ax=axes())
-
-    assert ax.get_xscale() == "log"
-    assert words in text(ax)
-    low, high = ax.get_xlim()
-    seen = [d for d in ax.lines if d.get_marker() == "D" and low <= xs(d)[0] <= high]
-    assert bool(seen) is ("not marked" not in words)
-
-
-@pytest.mark.slow
-def test_a_marked_unit_is_in_the_legend(money: pl.DataFrame) -> None:
-    """With its name and value, by the diamond that it has."""
-    counted = money.drop_nulls(["sales", "kraj"]).filter(kraj="SK010").row(0, named=True)
-
-    ax = fk.plot_spread(money, value="sales", mark=counted["unit_id"], lang="en", ax=axes(9, 6))
-
-    check_legible(ax)
-    legend = ax.get_legend()
-    assert legend is not None
-    value = figures.written("sales", counted["sales"], "en")
-    assert [text.get_text() for text in legend.get_texts()] == [f"{counted['name']} ({value})"]
-    assert [handle.get_marker() for handle in legend.get_lines()] == ["D"]
-
-
 def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> None:
     """A note says how many of the bar have no figures."""
     ax = fk.plot_counts(money, by="size_by_law", lang="en", ax=axes())
@@ -536,11 +374,3 @@ def test_most_units_without_a_size_group_filed_nothing(money: pl.DataFrame) -> N
     bare = money.filter(pl.col("reason").is_not_null()).height
     counts = SAMPLE.count_by(money, "size_by_law").filter(kind="no code")["count"].item()
     assert f"No code: {counts}, of which without figures: {bare}." in text(ax)
-
-
-def test_a_long_heading_is_smaller_before_it_has_two_lines(money: pl.DataFrame) -> None:
-    """Up to two points; with the number of units it has two lines."""
-    ax = fk.plot_spread(money, value="sales", by="section", lang="sk", ax=axes(8, 6))
-
-    assert len(ax.get_title().split("\n")) == 2
-    assert 9 <= float(ax.title.get_fontsize()) < 11

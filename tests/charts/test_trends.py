@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.charts.parts import tiles
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, written
 
@@ -39,24 +41,22 @@ def values(ax: Axes) -> list[float]:
     lines = [
         np.asarray(line.get_ydata(), dtype=float)
         for line in ax.lines
-        if line.get_linestyle() == "-"
+        if line.get_linestyle() != "None"
     ]
     return sorted(float(y) for line in lines for y in line if not np.isnan(y))
 
 
 def test_panels_have_names_and_years_of_their_own(money: pl.DataFrame) -> None:
-    """A name too long to stand before its n stands above it if there is room; no years touch."""
+    """Each name stands above its n; no years touch."""
     codes = pl.Series(SAMPLE.districts()["code"][:14])
     of_districts = money.with_columns(okres=codes.gather(money["unit_id"] % codes.len()))
 
     summary = fk.summary(of_districts, "sales", by="okres")
     ax = fk.plot_history(summary, statistic="units", ax=axes(8, 9))
-    low = fk.plot_history(summary, statistic="units", ax=axes(8, 4))
 
     names = [panel.get_title() for panel in panels(ax)]
     assert "Dunajská Streda\n(n = 6–8)" in names
-    assert "Bratislava III (n = 5–6)" in names
-    assert not any("\n" in panel.get_title() for panel in panels(low))
+    assert "Bratislava III\n(n = 5–6)" in names
     years = [year.get_horizontalalignment() for year in panels(ax)[-1].get_xticklabels()]
     assert years == ["left", "right"]
 
@@ -99,7 +99,8 @@ def test_many_groups_stand_side_by_side(money: pl.DataFrame) -> None:
         n=pl.lit(5, pl.Int64), median=pl.lit(1.0)
     )
     for number in (12, 30):
-        some = districts["okres"].drop_nulls().unique().sort().head(number)
+        known = pl.col("okres").is_in(list(tiles.DISTRICTS))
+        some = districts.filter(known)["okres"].unique().sort().head(number)
         ax = fk.plot_history(districts.filter(pl.col("okres").is_in(some.implode())), lang="en")
 
         assert len(panels(ax)) == {12: 0, 30: 24}[number]
@@ -124,7 +125,7 @@ def test_two_groups_are_axes_and_colours(money: pl.DataFrame, lang: Lang, width:
     )
     legend = ax.get_legend()
     assert legend is not None
-    in_legend = {patch.get_facecolor() for patch in legend.get_patches()}
+    in_legend = {(line.get_color(), line.get_linestyle()) for line in legend.get_lines()}
     assert len(in_legend) == enough["age"].n_unique()
 
 
@@ -175,3 +176,69 @@ def test_what_no_trend_has(money: pl.DataFrame) -> None:
     )
     with pytest.raises(fk.UsageError, match="the second group, 'okres', has"):
         fk.plot_history(many)
+
+
+def grey(ax: Axes) -> list[tuple[object, ...]]:
+    """Return what tells the lines of a legend apart where all colours are greys."""
+    legend = ax.get_legend()
+    assert legend is not None
+    return [(line.get_linestyle(), line.get_marker()) for line in legend.get_lines()]
+
+
+def test_lines_are_told_apart_in_grey(money: pl.DataFrame) -> None:
+    """By dash and marker; in a column of print too every name has its n, which no note lists."""
+    summary = fk.summary(money.filter(pl.col("kraj").str.starts_with("SK0")), "sales", by="kraj")
+
+    ax = fk.plot_history(summary, lang="en", ax=axes(3.54, 5))
+
+    legend = ax.get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert len(names) == len(set(grey(ax))) > 4
+    assert all("(n = " in name for name in names)
+    assert not any("(n = " in note for note in ax.notes)  # type: ignore[attr-defined]
+    drawn = {(line.get_color(), line.get_linestyle()) for line in ax.lines}
+    assert {(line.get_color(), line.get_linestyle()) for line in legend.get_lines()} <= drawn
+
+
+@pytest.mark.parametrize("chart", ["lines", *slow("boxes", "boxes of a summary")])
+def test_units_without_a_known_code_are_a_note(chart: str, money: pl.DataFrame) -> None:
+    """Unless they are asked for, as one line or box; the note has their number."""
+    unit = pl.col("unit_id").rank("dense")
+    strange = pl.when(unit <= 4).then(pl.lit("X")).when(unit <= 7).then(None).otherwise("kraj")
+    some = money.drop_nulls("sales").with_columns(kraj=strange)
+    summary = fk.summary(some, "sales", by="kraj")
+    if chart == "boxes of a summary":
+        some = summary.filter(year=2016)
+    draw: Any = {
+        "lines": lambda **given: fk.plot_history(summary, lang="en", ax=axes(8, 6), **given),
+        "boxes": lambda **given: fk.plot_spread(
+            some, value="sales", lang="en", ax=axes(8, 6), **given
+        ),
+    }[chart.split()[0]]
+
+    without, whole = draw(), draw(unknown=True)
+
+    left_out = "Without a known code, not shown: "
+    assert left_out in written(without)
+    assert left_out not in written(whole)
+    if chart == "boxes":
+        number = some.filter(unit <= 7)["unit_id"].n_unique()
+        assert f"{left_out}{number} units." in written(without)
+        assert [label.get_text() for label in whole.get_yticklabels()][-1] == "unknown"
+        assert "unknown" not in [label.get_text() for label in without.get_yticklabels()]
+
+
+@pytest.mark.parametrize("statistic", ["sum", "share_top5"])
+def test_ratios_are_not_added_up(statistic: str, money: pl.DataFrame) -> None:
+    """Refused with what they have; amounts are added up."""
+    given: Any = {"statistic": statistic, "ax": axes()}
+    ratios = fk.ratios(money, keep=True)
+    calls: list[Callable[[], Axes]] = [
+        lambda: fk.plot_map(ratios.filter(year=2016), value="roe", **given),
+        lambda: fk.plot_history(fk.summary(ratios, "roe", by="kraj"), **given),
+    ]
+    for call in calls:
+        with pytest.raises(fk.UsageError, match=rf"{statistic}.*'roe' has none.*'weighted'"):
+            call()
+    fk.plot_map(ratios.filter(year=2016), value="sales", **given)

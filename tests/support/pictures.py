@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation, Text
 
-from finstat_kit.charts.parts.tiles import TileText
-
 
 def axes(width: float = 8, height: float = 5) -> Axes:
     """Return axes of a bare figure, of which pyplot knows nothing."""
@@ -108,5 +106,5 @@ def notes(ax: Axes) -> str:
 
 
 def tile_numbers(ax: Axes) -> list[str]:
-    """Return what is written in the lower half of each tile, in the order of the grid."""
-    return [text.get_text() for text in texts(ax) if isinstance(text, TileText)][1::2]
+    """Return the last line of each tile, in the order of the grid."""
+    return [text.get_text().split("\n")[-1] for text in ax.texts]

@@ -6,8 +6,6 @@ colours, visible on white and on black.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,21 +28,14 @@ from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.untrusted import printable
 
-# Fixed sizes, in points, prevent overlaps under any user style.
-TITLE_SIZE: Final = 11
-TEXT_SIZE: Final = 9
-LONGEST: Final = 40  # letters of a label on a line
-LONGEST_BROKEN: Final = 80  # of one that is broken into lines
-GROWTH: Final = 1.2  # of the axes, at least, when the figure is laid out to its edges
-NARROW: Final = 6.0  # inches; narrower axes have no room for long labels beside them
-_BREAKS: Final = re.compile("[/&?-]")  # a word that is longer than a line is divided after these
-_MOST_LETTERS: Final = 300  # of a word: more are not measured at once
+LONGEST: Final = 40  # letters of a name
+GROWTH: Final = 1.24  # of the axes, at least, when the figure is laid out to its edges
+NARROW: Final = 6.0  # inches; narrower axes have fewer columns
 _MEASURED: Final = 72  # points: the size in which the width of a line is measured
 _REGION: Final = r" kraj$|^Region of "  # of a region's label
 WORDS: Final = Words("drawing")
-BLUE: Final = "#0072b2"  # a number of units, or an increase
-ORANGE: Final = "#d55e00"  # a decrease
-PALE: Final = "#5598c1"  # the sum of the rest
+BLUE: Final = "#0072b2"  # a number of units
+PALE: Final = "#5598c1"  # a box of quartiles
 GREY: Final = "#8a8a8a"  # rows without a label
 NO_VALUE_COLOUR: Final = "#c4c4c4"
 # A colour for each code of a short codelist, most of them from Okabe and Ito's set, which
@@ -63,6 +54,9 @@ CODE_COLOURS: Final = (
     "#b5485d",
     "#4d4d4d",
 )
+# Of as many lines, in turn: a line is known by any of three, also where all colours are greys.
+DASHES: Final = ("-", "--", "-.", ":")
+MARKERS: Final = "osD^vPX<>ph*"
 # Low is pale and high is dark on every background: a map means the same wherever it is pasted. The
 # darkest is not black, and the palest not white, so that tiles are visible on both.
 BLUES: Final = ("#d3e5f4", "#93c1e0", "#4f97c9", "#1b69a8", "#0b4380")  # sizes, and increases
@@ -109,17 +103,28 @@ def inches(ax: Axes) -> tuple[float, float]:
     return box.width / dpi, box.height / dpi
 
 
-def breadth(line: str, size: float) -> float:
-    """Return the width of a line of text in inches."""
-    font = FontProperties(size=_MEASURED)
+def points(size: str = "medium") -> float:
+    """Return the points of the letters of the present style."""
+    return FontProperties(size=size).get_size_in_points()
+
+
+def title_points() -> float:
+    """Return the points of the letters of a title."""
     settings: Any = rcParams  # each of its keys has a type of its own
+    return points(settings["axes.titlesize"])
+
+
+def breadth(line: str, size: float | None = None) -> float:
+    """Return the width of a line of text in inches, in the present size of letters or another."""
+    settings: Any = rcParams
+    font = FontProperties(size=_MEASURED)
     families = tuple(tuple(settings.get(f"font.{name}", ())) for name in font.get_family())
-    return _breadth(printable(line), font, families) * size / _MEASURED
+    return _breadth(printable(line), font, families) * (size or points()) / _MEASURED
 
 
 @lru_cache(10_000)
 def _breadth(line: str, font: FontProperties, families: tuple[tuple[str, ...], ...]) -> float:
-    """Measure a line, which takes a millisecond; a layout measures each line in several sizes.
+    """Measure a line, which takes a millisecond.
 
     Args:
         line: What is measured.
@@ -131,54 +136,15 @@ def _breadth(line: str, font: FontProperties, families: tuple[tuple[str, ...], .
     return float(points) / 72
 
 
-def wrapped(text: str, room: float, size: float) -> list[str]:
-    """Break a text into lines of at most *room* inches: at spaces, and in words that are longer."""
+def wrapped(text: str, room: float, size: float | None = None) -> list[str]:
+    """Break a text at spaces, into lines of at most *room* inches where its words allow it."""
     lines: list[str] = []
     for word in text.split(" "):
         if lines and breadth(longer := f"{lines[-1]} {word}", size) <= room:
             lines[-1] = longer
         else:
-            lines += _divided(word, room, size)
+            lines.append(word)
     return lines
-
-
-def _divided(word: str, room: float, size: float) -> list[str]:
-    """Divide a word, such as an address, that is longer than a line: after a sign, else anywhere.
-
-    >>> _divided("https://www.registeruz.sk/cruz-public/domain", 1.5, TEXT_SIZE)
-    ['https://', 'www.registeruz.sk/cruz-', 'public/domain']
-    """
-    lines = []
-    while len(word) > 1 and breadth(word[:_MOST_LETTERS], size) > room:
-        fit = bisect_right(
-            range(2, min(len(word), _MOST_LETTERS)), room,
-            key=lambda length: breadth(word[:length], size),
-        )  # fmt: skip
-        end = fit + 1
-        signs = [sign.end() for sign in _BREAKS.finditer(word, 0, end)]
-        end = signs[-1] if signs else end
-        lines.append(word[:end])
-        word = word[end:]
-    return [*lines, word]
-
-
-def in_lines(text: str, number: int, room: float, size: float) -> list[str]:
-    """Break a text into at most *number* lines of at most *room* inches, all about as long."""
-    part = breadth(text, size) / number
-    for width in (1.1 * part, 1.25 * part, 1.4 * part, room):
-        lines = wrapped(text, min(width, room), size)
-        if len(lines) <= number:
-            return lines
-    return [*lines[: number - 1], fitted(" ".join(lines[number - 1 :]), room, size)]
-
-
-def fitted(line: str, room: float, size: float, *, end: int = 0) -> str:
-    """Truncate a line to *room* inches, before its last *end* letters."""
-    length = max(len(line) - end, 0)
-    start, rest = line[:length], line[length:]
-    while length > 1 and breadth(shortened(start, length) + rest, size) > room:
-        length -= 1
-    return shortened(start, length) + rest
 
 
 def literal(text: str) -> str:
@@ -203,64 +169,37 @@ def wordings() -> dict[str, str]:
     return dict(line.split("\t") for line in text.splitlines()[1:])
 
 
-def names(
-    rows: pl.DataFrame,
-    lang: Lang,
-    *,
-    among: pl.DataFrame,
-    longest: int = LONGEST,
-    short: bool = False,
-) -> list[str]:
+def bare(label: pl.Expr, code: pl.Expr) -> pl.Expr:
+    """Return labels, those of regions without the word for one."""
+    is_region = code.is_in(list(tiles.REGIONS))
+    return pl.when(is_region).then(label.str.replace(_REGION, "")).otherwise(label)
+
+
+def names(rows: pl.DataFrame, lang: Lang, *, among: pl.DataFrame) -> list[str]:
     """Return the name of each row: its label in our wording, with the code if it repeats.
 
-    A column ``codes`` holds the number of codes summed in a row. With `short`, a region is shown by
-    its bare name, unless its label comes from the user.
+    A column ``codes`` holds the number of codes summed in a row. A region is shown by its bare
+    name, unless its label comes from the user.
     """
     words = WORDS[lang]
     worded = pl.col("label").cast(pl.String).replace(wordings())
-    rows, among = rows.with_columns(worded), among.with_columns(worded)
-    if short:
-        short_name = pl.col("label").str.replace(_REGION, "")
-        of_regions = pl.when(pl.col("code").is_in(list(tiles.REGIONS))).then(short_name)
-        named = {"label": of_regions.otherwise("label")}
-        rows, among = rows.with_columns(**named), among.with_columns(**named)
-    repeats = Counter(shortened(label, longest) for label in among["label"].drop_nulls())
+    label = bare(worded, pl.col("code"))
+    rows, among = rows.with_columns(label=label), among.with_columns(label=label)
+    repeats = Counter(map(shortened, among["label"].drop_nulls()))
     texts = []
     for row in rows.iter_rows(named=True):
         code, kind, codes = str(row["code"]), row["kind"], row.get("codes", 1)
-        label = shortened(row["label"] or code, longest)
+        label_text = shortened(row["label"] or code)
         if kind == "labelled":
-            texts.append(f"{label} ({code})" if repeats[label] > 1 else label)
+            repeated = repeats[label_text] > 1
+            texts.append(f"{label_text} ({code})" if repeated else label_text)
         elif kind == "unknown code" and codes == 1:
-            texts.append(f"{words[kind]} {shortened(code, longest)}")
-        elif kind in ("rest", "unknown code"):
-            word = words["rest"] if kind == "rest" else words["unknown codes"]
-            texts.append(f"{word} ({number_format.whole(codes, lang)})")
+            texts.append(f"{words[kind]} {shortened(code)}")
+        elif kind == "unknown code":
+            texts.append(f"{words['unknown codes']} ({number_format.whole(codes, lang)})")
         else:
             texts.append(words[kind])
     return texts
-
-
-def all_units(number: int, lang: Lang) -> str:
-    """Return a text for all units, in the right grammatical form.
-
-    >>> all_units(1, "sk"), all_units(2, "sk"), all_units(323, "sk")
-    ('Jediná jednotka', 'Všetky 2 jednotky', 'Všetkých 323 jednotiek')
-    """
-    if number == 1:
-        return "The only unit" if lang == "en" else "Jediná jednotka"
-    every = "All" if lang == "en" else "Všetky" if number in (2, 3, 4) else "Všetkých"
-    return f"{every} {number_format.units(number, lang)}"
-
-
-def signed(number: int, lang: Lang) -> str:
-    """Write a whole number with its sign.
-
-    >>> signed(1200, "en"), signed(-3, "en"), signed(0, "en")
-    ('+1,200', '−3', '0')
-    """
-    sign = "+" if number > 0 else "−" if number < 0 else ""
-    return sign + number_format.whole(abs(number), lang)
 
 
 def ink(ax: Axes) -> str:

@@ -1,108 +1,57 @@
-"""Counts for charts: how an estimate and its intervals are written."""
+"""Estimates for charts: how they are called, and how their intervals are written."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 import polars as pl
 
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.errors import UsageError
-from finstat_kit.frames.counts import estimation
-from finstat_kit.frames.counts.count_by import COUNTS, checked
+from finstat_kit.frames.counts.count_by import checked
+from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_MANY: Final = 100_000  # from here on, tiles show thousands
 _TO: Final = "\u00a0–\u00a0"  # no line breaks in an interval
 _WORDS: Final = Words("counts")
 
 
-class Estimate(NamedTuple):
-    """Counts estimated from n of N units, and how they and their intervals are written.
+def of_estimate(frame: labels.Frame, by: Grouping) -> tuple[pl.DataFrame, int, int]:
+    """Return an estimate with its bounds ``low`` and ``high``, units drawn and all units.
 
-    Attributes:
-        hits: The units drawn, of each row of the frame.
-        n: The units drawn.
-        N: All units.
-        lang: Language of the words.
-        in_thousands: Whether large numbers are written in thousands.
-    """
-
-    hits: pl.Series
-    n: int
-    N: int
-    lang: Lang
-    in_thousands: bool = False
-
-    @property
-    def drawn(self) -> str:
-        """The text of the title: n of N units."""
-        words = _WORDS[self.lang]
-        n, number = (
-            number_format.from_slovak(size)
-            if self.lang == "sk"
-            else number_format.whole(size, self.lang)
-            for size in (self.n, self.N)
-        )
-        return words["drawn"].format(n=n, N=number, units=words["one" if self.N == 1 else "many"])
-
-    @property
-    def measure(self) -> str:
-        """The quantity shown."""
-        words = _WORDS[self.lang]
-        return f"{words['thousands' if self.in_thousands else 'count']}, {words['interval']}"
-
-    def in_short(self, rows: pl.DataFrame) -> Estimate:
-        """Return it as written on tiles: numbers in thousands, if some of the rows are large."""
-        return self._replace(in_thousands=(rows["high"] >= _MANY).any())
-
-    def with_bounds(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Set value and bounds of rows with ``hits``, including sums of several codes."""
-        bounded = estimation.with_intervals(rows, self.n, self.N)
-        return rows.with_columns(
-            bounded.select(value="count", low="count_low", high="count_high").get_columns()
-        )
-
-    def write(self, number: float, rounded: Callable[[float], float] = round) -> str:
-        """Write a count."""
-        if not self.in_thousands or not number:
-            return number_format.whole(int(number), self.lang)
-        places = 0 if number >= 10_000 else 1
-        thousands = rounded(number / 1000 * 10**places) / 10**places
-        return number_format.decimal(thousands, self.lang, places)
-
-    def interval(self, low: int, high: int) -> str:
-        """Write an interval, rounded outwards: never narrower than it is."""
-        return _TO.join((self.write(low, math.floor), self.write(high, math.ceil)))
-
-    def of_sum(self, rows: pl.DataFrame) -> str:
-        """Write the total count of some rows, and its interval."""
-        total = self.with_bounds(rows.select(pl.col("hits").sum()))
-        value, low, high = total.select("value", "low", "high").row(0)
-        return f"{self.write(value)} ({self.interval(low, high)})"
-
-
-def estimate_of(frame: labels.Frame, by: Grouping, lang: Lang) -> Estimate | None:
-    """Return how the counts of an estimate were estimated; None if all units were drawn.
+    Without bounds if all units were drawn.
 
     Raises:
-        UsageError: The frame has columns of an estimate but is not one of `fk.estimate`.
+        UsageError: It is made by another field, or none of `fk.estimate`.
     """
-    table = checked(frame, by, COUNTS, "fk.estimate")
-    sizes = frame.lazy().select("n", "listed").unique().collect()
-    n, number = sizes.row(0) if sizes.height == 1 else (0, 0)
-    if n == number and sizes.height <= 1:
-        return None
-    hits = (table["share"] * n).alias("hits")
-    if not (isinstance(n, int) and isinstance(number, int) and 0 < n < number) or not (
-        hits.is_between(0, n).all() and hits.null_count() == 0
-    ):
+    table = checked(frame, by, ESTIMATES, "fk.estimate")
+    sizes = table.select("n", "listed").unique().rows()
+    if len(sizes) > 1 or any(not 0 < n <= listed for n, listed in sizes if listed):
         raise UsageError(
-            "the columns 'share', 'n' and 'listed' do not fit an estimate",
+            "the columns 'n' and 'listed' do not fit an estimate",
             cure="give one as fk.estimate returns it",
         )
-    return Estimate(hits.round().cast(pl.Int64), n, number, lang)
+    ((n, listed),) = sizes or [(0, 0)]
+    rows = table.rename({"count_low": "low", "count_high": "high"})
+    return (rows if n < listed else rows.drop("low", "high")), n, listed
+
+
+def drawn(n: int, listed: int, lang: Lang) -> str:
+    """Return the text of the title: n of all units."""
+    words = _WORDS[lang]
+    sizes = [number_format.from_slovak(size) if lang == "sk" else number_format.whole(size, lang)
+             for size in (n, listed)]  # fmt: skip
+    noun = words["one" if listed == 1 else "many"]
+    return words["drawn"].format(n=sizes[0], N=sizes[1], units=noun)
+
+
+def measure(lang: Lang, *, mapped: bool = False) -> str:
+    """Return what the bars of an estimate are, or the tiles, which have no intervals."""
+    return _WORDS[lang]["map" if mapped else "measure"]
+
+
+def interval(low: int, high: int, lang: Lang) -> str:
+    """Write an interval."""
+    return _TO.join((number_format.whole(low, lang), number_format.whole(high, lang)))

@@ -1,12 +1,12 @@
-"""What charts draw of a frame; the only place that tells what kind of frame it is."""
+"""What charts draw of a frame: one row per code, and the words around it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import cycle
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 import polars as pl
 import polars.selectors as cs
@@ -15,8 +15,6 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang, near
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.charts.values import counts, figures, summaries
-from finstat_kit.charts.values.counts import Estimate
-from finstat_kit.charts.values.figures import Figures
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
@@ -31,63 +29,61 @@ from finstat_kit.frames.counts.count_by import (
 from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
-from finstat_kit.frames.findings.summary import (
-    FEWEST,
-    schema as summary_schema,
-    spread,
-    summary as summarized,
-)
+from finstat_kit.frames.findings.summary import FEWEST, spread, summary as summarized
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 
-_LONGEST: Final = 24  # letters of a label beside another
+_LONGEST: Final = 18  # letters of a label beside another
 _BETWEEN: Final = " · "
 _ABROAD: Final = "SKZZ"  # begins the codes of places that stand last in every order of values
 _NOT_ON_SCALE: Final = (None, groups.UNKNOWN, "00")  # of ages and sizes: not known
-_OF_SUMMARY: Final = frozenset(summary_schema([]))  # its columns, whatever its groups
+_UNKNOWN: Final = ""  # the code of all rows without a known one
 _WORDS: Final = Words("drawn_table")
-_Kind = Literal["summary", "estimate", "counts", "values", "units"]
 
 
-class Groups(NamedTuple):
-    """The rows of a summary by two groups.
+class DrawnTable(NamedTuple):
+    """What a chart draws: one row per code, and the words around it.
 
     Attributes:
-        name_of: The name of the group of a row, by its code: that of the first field.
-        colour_of: The colour of a row by its code: that of its code of the second field.
-        legend: Colour and text of each code of the second field.
+        rows: ``code``, ``label``, ``kind`` as in counts, and ``value``; ``rank`` where the rows
+            have another order than that of their values. Of counts also ``share``, of an estimate
+            ``low`` and ``high``, of boxes these and ``q1``, ``q3`` and ``n``, of statistics
+            ``units``, those with a value. Of two groups also the name of each, ``group`` and
+            ``member``, and a ``colour`` per member.
+        lang: Language of all words.
+        heading: What is drawn, by which groups, of which years.
+        units: The number of units, or a text; None of values that may be of anything.
+        write: Writes a value, with so many more decimals than usual.
+        measure: What a value is.
+        notes: On rows that are not shown, and on what the values cover.
     """
 
-    name_of: dict[str, str]
-    colour_of: dict[str, str]
-    legend: list[tuple[str, str]]
+    rows: pl.DataFrame
+    lang: Lang
+    heading: str
+    units: int | str | None
+    write: Callable[[float, int], str]
+    measure: str = ""
+    notes: Sequence[str] = ()
 
-    @classmethod
-    def of(cls, rows: pl.DataFrame, fields: Sequence[Grouping], lang: Lang) -> Groups | None:
-        """Return the groups of rows; None if they have one, or too few or many codes."""
-        if len(fields) < 2:
-            return None
-        members = rows.unique("member").sort("member_rank", nulls_last=True)
-        if not 2 <= members.height <= len(drawing.CODE_COLOURS):
-            return None
-        colour_of = dict(
-            zip(members["member"], colours(members[fields[1]], fields[1]), strict=True)
-        )
-        whole = rows.unique("group_code").select("kind", label="group", code="group_code")
-        names = drawing.names(whole, lang, among=whole, longest=drawing.LONGEST_BROKEN)
-        name_of = dict(zip(whole["code"], names, strict=True))
-        codes = rows.select("code", "group_code", "member").rows()
-        return cls(
-            {code: name_of[group] for code, group, _ in codes},
-            {code: colour_of[member] for code, _, member in codes},
-            [(colour, drawing.shortened(member)) for member, colour in colour_of.items()],
-        )
+    def known(self, *, unknown: bool) -> DrawnTable:
+        """Leave out the rows without a known code, unless asked for, and note their units."""
+        is_known = pl.col("kind") == "labelled"
+        left_out = self.rows.filter(~is_known)
+        if unknown or left_out.is_empty():
+            return self
+        number = number_format.units(_units(left_out), self.lang)
+        note = _WORDS[self.lang]["unknown"].format(units=number)
+        return self._replace(rows=self.rows.filter(is_known), notes=[*self.notes, note])
 
-    def drawn(self, codes: Iterable[str | None]) -> list[tuple[str, str]]:
-        """Return the entries of the legend that some rows have."""
-        drawn = {self.colour_of.get(code or "") for code in codes}
-        return [entry for entry in self.legend if entry[0] in drawn]
+
+def beside(rows: pl.DataFrame, lang: Lang) -> list[str]:
+    """Write the interval of each value, or its share; "" without either."""
+    if "high" in rows.columns:
+        return [counts.interval(low, high, lang) for low, high in rows.select("low", "high").rows()]
+    shares = rows["share"] if "share" in rows.columns else [None] * rows.height
+    return ["" if share is None else number_format.percent(share, lang) for share in shares]
 
 
 def colours(codes: Iterable[str | None], field: Grouping) -> list[str]:
@@ -106,168 +102,6 @@ def colours(codes: Iterable[str | None], field: Grouping) -> list[str]:
     return [next(shades if is_on else greys) for is_on in on_scale]
 
 
-class DrawnTable(NamedTuple):
-    """What a chart draws: one row per code, and the words around it.
-
-    Attributes:
-        rows: ``code``, ``label``, ``kind`` as in counts, and ``value``. Of an estimate also
-            ``hits``, ``low`` and ``high``; of boxes ``low``, ``q1``, ``q3`` and ``high``; of counts
-            ``share``, of statistics ``units``, those with a value.
-        lang: Language of all words.
-        heading: What is drawn, by which groups, of which years.
-        units: The number of units, or a text; None of values that may be of anything.
-        write: Writes a value, with so many more decimals than usual.
-        measure: What a value is.
-        notes: On rows that are not shown, and on what the values cover.
-        of_figures: Whether a title of the caller's hides what is drawn: then a note has it.
-        without: What a code without a value has instead, and the word for why.
-        order: Of the rows; None is that of their values.
-        estimate: None if the values are known.
-        groups: The rows side by side; None of one group.
-        longest: Letters of a label.
-        item: The item or ratio, as the numbers on its axis are written.
-        are_boxes: Whether the rows are quartiles of codes; else values, or a number of each code.
-        marked: The row of a unit of figures, its code as ``code``.
-        dated: Whether the values are of several years.
-    """
-
-    rows: pl.DataFrame
-    lang: Lang
-    heading: str
-    units: int | str | None
-    write: Callable[[float, int], str]
-    measure: str = ""
-    notes: Sequence[str] = ()
-    of_figures: bool = False
-    without: tuple[str, str] = ("–", "missing")
-    order: pl.Expr | None = None
-    estimate: Estimate | None = None
-    groups: Groups | None = None
-    longest: int = drawing.LONGEST
-    item: str = ""
-    are_boxes: bool = False
-    marked: dict[str, Any] | None = None
-    dated: bool = False
-
-    def drawn(self, top: int) -> pl.DataFrame:
-        """Return the rows to draw: *top* labelled ones, one for the rest, one per other kind."""
-        rows = drawn_rows(self.rows, top, self.order)
-        return rows if self.estimate is None else self.estimate.with_bounds(rows)
-
-    def beside(self, rows: pl.DataFrame) -> list[str]:
-        """Write the interval of each value, or its share; "" without either."""
-        if self.estimate is not None:
-            return [self.estimate.interval(*ends) for ends in rows.select("low", "high").rows()]
-        shares = rows["share"] if "share" in rows.columns else [None] * rows.height
-        return [
-            "" if share is None else number_format.percent(share, self.lang) for share in shares
-        ]
-
-    def total(self, rows: pl.DataFrame) -> str:
-        """Write the total of some rows, or the number of units if values cannot be added up."""
-        if "units" in rows.columns:
-            return number_format.units(int(rows["units"].sum()), self.lang)
-        if self.estimate is not None:
-            return self.estimate.of_sum(rows)
-        present = rows["value"].drop_nulls()
-        can_be_added = self.units is not None or rows.height == 1
-        return self.write(float(present.sum()), 0) if present.len() and can_be_added else ""
-
-    def listed(self, rows: pl.DataFrame, most: int) -> list[str]:
-        """Write rows with their totals: labelled codes by name, *most* of them, others by kind."""
-        labelled = in_order(rows.filter(kind="labelled"), None)
-        named, more = labelled.head(most), labelled.slice(most)
-        parts = [named.slice(row, 1) for row in range(named.height)]
-        names = drawing.names(named, self.lang, among=rows)
-        if more.height:
-            parts.append(more)
-            number = number_format.whole(more.height, self.lang)
-            names.append(f"{_WORDS[self.lang]['more']} ({number})")
-        for kind in KINDS[1:]:
-            if (of_kind := rows.filter(kind=kind)).height:
-                parts.append(of_kind)
-                first = of_kind.head(1).with_columns(codes=pl.lit(of_kind.height))
-                names += drawing.names(first, self.lang, among=rows)
-        totals = map(self.total, parts)
-        return [": ".join(filter(None, part)) for part in zip(names, totals, strict=True)]
-
-    def why_without(self, codes: Collection[str]) -> str:
-        """Write why codes have no value: too few units, another cause, or either.
-
-        A code without a row has no units.
-        """
-        _, why = self.without
-        reasons = {why}
-        if why == "few":
-            enough = self.rows.filter(pl.col("units") >= FEWEST)["code"]
-            reasons = {"missing" if code in enough else why for code in codes}
-        return " / ".join(_WORDS[self.lang][reason] for reason in sorted(reasons))
-
-
-class _Given(NamedTuple):
-    """A frame as given to a chart, and what its labels and words need.
-
-    Attributes:
-        frame: The frame.
-        kind: What it is: what a function of the package returns, own values by code, or units.
-        by: The groups.
-        lang: Language of all words.
-        source: The register that has the labels of codes; None for none.
-        named: Codes that have names elsewhere: if there are no others, no register is asked.
-    """
-
-    frame: labels.Frame
-    kind: _Kind
-    by: Grouping
-    lang: Lang
-    source: Register | None
-    named: Collection[str] = ()
-
-    @property
-    def words(self) -> Mapping[str, str]:
-        """The words of all charts."""
-        return _WORDS[self.lang]
-
-    @property
-    def by_name(self) -> str:
-        """What the groups are called, after "by"."""
-        return drawing.WORDS[self.lang][self.by]
-
-    @property
-    def order(self) -> pl.Expr | None:
-        """The order of the groups; None is that of their values."""
-        return groups.in_order(self.by, pl.col("code")) if self.by in groups.ORDERED else None
-
-    def counted(self) -> pl.DataFrame:
-        """Return the counts of units."""
-        register = self.source or current.register()
-        return register.count_by(self.frame, self.by, lang=self.lang)
-
-    def labelled(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Add the label of each code, without a register the code; and its kind unless known."""
-        code = label = pl.col("code")
-        is_named = set(rows["code"].drop_nulls()) <= set(self.named)
-        if self.by in groups.GROUPS or (self.source is not None and not is_named):
-            lookup = groups.codelist if self.source is None else self.source._lookup
-            codelist = {"code": labels.FIELDS[self.by].codelist}
-            rows = labels.resolve_labels(rows, lookup, lang=self.lang, columns=codelist)
-            label = pl.coalesce("code_label", pl.when(code.is_in(list(self.named))).then(code))
-        kind = [] if "kind" in rows.columns else [labels.kind_of(code, label).alias("kind")]
-        return rows.with_columns(label.alias("label"), *kind)
-
-
-def _kind(frame: labels.Frame) -> _Kind:
-    """Return what a frame is; the only place that looks at its columns for that."""
-    columns = labels.schema_of(frame)
-    if columns.keys() >= _OF_SUMMARY and columns["by"] == pl.List(pl.String):
-        return "summary"
-    if are_those_of(frame, ESTIMATES):
-        return "estimate"
-    if are_those_of(frame, COUNTS):
-        return "counts"
-    return "values" if "code" in columns else "units"
-
-
 def of_bars(
     frame: labels.Frame,
     by: Grouping | Sequence[Grouping] | None,
@@ -275,7 +109,7 @@ def of_bars(
     lang: Lang,
     source: Register | None,
 ) -> DrawnTable:
-    """Return the number of units of each code, or differences of numbers, as bars draw them.
+    """Return the number of units of each code, as bars draw them.
 
     Args:
         frame: As given to the chart.
@@ -284,34 +118,30 @@ def of_bars(
         lang: Language of all words.
         source: The register that has the labels of codes; None for none.
     """
-    kind, words = _kind(frame), _WORDS[lang]
-    if kind == "summary":
+    words = _WORDS[lang]
+    if summaries.is_one(frame):
         summary, count = summaries.of_frame(frame, by, value), pl.col("n")
         called = f"{figures.called(summary.item, lang)}: {words['with']}"
         table = _of_summary(summary, "n", called, lang, source)
-        rows = table.rows.with_columns(value=count, share=count / count.sum())
-        rows = rows.filter(count > 0).select("code", "label", "value", "share", "kind", "rank")
+        rows = table.rows.with_columns(value=count, share=count / count.sum()).filter(count > 0)
         return table._replace(rows=rows, measure=words["count and share"])
     by = labels.field(by)
     assert isinstance(by, str)
-    given = _Given(frame, kind, by, lang, source)
     if value is not None:
         fault = ": units are counted, and only a summary says of which value"
         raise invalid("value", value, fault, cure="leave it out")
     notes: list[str] = []
-    if kind in ("counts", "estimate"):
-        rows = checked(frame, by, COUNTS, "fk.count_by")
+    if are_those_of(frame, COUNTS):
+        table = _of_counts(frame, by, lang)
     else:
-        rows = given.counted()
+        table = _counted(frame, by, lang, source)
         if ungrouped := figures.without_group(frame, by):
-            without = int(rows.filter(kind="no code")["count"].sum())
+            without = int(table.rows.filter(kind="no code")["value"].sum())
             numbers = {"n": without, "ungrouped": ungrouped}
             written = {name: number_format.whole(n, lang) for name, n in numbers.items()}
             notes.append(words["without size"].format(**written))
-    table = _of_counts(given, rows.rename({"count": "value"}), in_short=False)
-    measure = words["count and share"] if rows["share"].count() else table.measure
-    if table.estimate is not None:
-        measure = f"{table.measure} ({words['each alone']})"
+    has_shares = "high" not in table.rows.columns and table.rows["share"].count()
+    measure = words["count and share"] if has_shares else table.measure
     return table._replace(measure=measure, notes=notes)
 
 
@@ -329,159 +159,134 @@ def of_places(
     Args:
         frame: As given to the chart.
         by: The level.
-        value: As given to the chart; None is the number of units, a difference, or a summary's only
-            value.
+        value: As given to the chart; None is the number of units, or a summary's only value.
         statistic: As given to the chart; None is the median.
         per: What the values are of, in the caller's words; None is our own.
         lang: Language of all words.
         source: The register that has the labels of codes without a tile; None for none.
     """
-    kind = _kind(frame)
-    given = _Given(frame, kind, by, lang, source, tiles.LEVELS[by])
-    if kind == "summary" or (kind == "units" and value not in (None, "count")):
-        table = _of_statistic(given, value, statistic or "median")
+    is_of_codes = "code" in labels.schema_of(frame)
+    is_summary = summaries.is_one(frame)
+    if is_summary or not (is_of_codes or value in (None, "count")):
+        table = _of_statistic(frame, by, value, statistic or "median", lang, source)
         return table if per is None else table._replace(measure=per)
     if statistic is not None:
         cure = "leave it out, or name an item or ratio of figures by value="
         raise invalid("statistic", statistic, ": these values have none", cure=cure)
-    value, without = value or "count", ("–", "missing")
-    if kind == "units":
-        rows, without = (
-            given.counted().select("code", "label", "kind", value="count"),
-            ("0", "none"),
-        )
-    else:
-        rows = _rows_of_codes(given, value)
+    if not is_of_codes:
+        return _counted(frame, by, lang, source)
+    value = value or "count"
+    rows = _rows_of_codes(frame, by, value, lang, source)
     if value == "count" and per is None:
-        return _of_counts(given, rows, in_short=True)._replace(without=without)
+        is_estimate = are_those_of(frame, ESTIMATES)
+        table = _of_counts(frame, by, lang) if is_estimate else _table_of_counts(rows, by, lang)
+        measure = table.measure
+        if "high" in table.rows.columns:
+            measure = counts.measure(lang, mapped=True)
+        return table._replace(rows=_without_empty_kinds(rows), measure=measure)
     called, own = figures.called(value, lang), value.replace("_", " ")
     name = own if called == own else figures.capitalized(called)  # the caller's words stay
-    heading = given.words["heading"].format(value=name, by=given.by_name)
+    heading = _heading(name, by, lang)
     write = _number_format_of(rows["value"], lang)
     if per is None and figures.kind(value) == "share":
         write = partial(_share, lang)
-    measure = called if per is None else per
-    return DrawnTable(rows, lang, heading, None, write, measure, without=without)
+    return DrawnTable(rows, lang, heading, None, write, called if per is None else per)
 
 
 def of_spread(
     frame: labels.Frame,
     item: str,
-    by: Grouping | Sequence[Grouping] | None,
+    by: Grouping | Sequence[Grouping],
     lang: Lang,
     source: Register | None,
-    *,
-    mark: int | None,
-    limits: tuple[float, float] | None,
-    max_difference: float | None,
 ) -> DrawnTable:
-    """Return the quartiles of each code, or without groups the values, as `plot_spread` draws them.
-
-    The quartiles are null of too few units.
-    """
-    kind = _kind(frame)
-    fields = [] if by is None else arguments.names("by", by)
-    if kind == "summary" or len(fields) > 1:
-        of_units = {"mark": mark, "limits": limits, "max_difference": max_difference}
-        for name, option in of_units.items():
-            if option is not None:
-                fault = ": a summary has no values of units"
-                raise invalid(name, option, fault, give="the figures themselves, by one group")
-        frame = frame if kind == "summary" else summarized(frame, item, by)
+    """Return the quartiles of each code, null of too few units, as `plot_spread` draws them."""
+    fields = arguments.names("by", by)
+    is_summary = summaries.is_one(frame)
+    if is_summary or len(fields) > 1:
+        frame = frame if is_summary else summarized(frame, item, by)
         summary = summaries.of_frame(frame, by, item)
         table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
         # Groups without any value are in the notes alone.
         boxes = table.rows.filter(pl.col("n") > 0).with_columns(
             value=pl.when(pl.col("n") >= FEWEST).then("median"),
-            low="p10", q1="p25", q3="p75", high="p90",
-            lost=0, marked=pl.lit(None, pl.Float64),
+            low="p10", q1="p25", q3="p75", high="p90", lost=0,
         )  # fmt: skip
-        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], are_boxes=True)
-    if by is not None:
-        by = labels.field(by if isinstance(by, str) else next(iter(by)))
-        assert isinstance(by, str)
-        if by in groups.GROUPS:
-            frame = groups.with_group(frame.lazy(), by)
-        elif by not in labels.schema_of(frame):
-            raise invalid("by", by, "is not a column of the frame")
-    values = figures.of_frame(frame, item, limits=limits, max_difference=max_difference)
-    marked = None if mark is None else values.marked(mark)
-    if by is None:
-        return _of_values(values, values.present, lang)._replace(marked=marked)
-    given = _Given(frame, kind, by, lang, source)
-    table, code = _of_boxes(given, values), pl.col(by).cast(pl.String).alias("code")
-    lost = values.present.filter(pl.col("value") <= 0).group_by(code).len("lost")
-    at, marked_code = (None, None) if marked is None else (marked["limited"], marked[by])
-    is_marked = pl.col("code") == pl.lit(marked_code, pl.String)
-    boxes = table.rows.join(lost, on="code", how="left", maintain_order="left").with_columns(
-        marked=pl.when(is_marked).then(pl.lit(at, pl.Float64))
-    )
-    marked = None if marked is None else {**marked, "code": marked_code}
-    return table._replace(rows=boxes, marked=marked)
+        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"])
+    field: Grouping = labels.field(cast("Grouping", fields[0]))
+    if field in groups.GROUPS:
+        frame = groups.with_group(frame.lazy(), field)
+    elif field not in labels.schema_of(frame):
+        raise invalid("by", field, "is not a column of the frame")
+    return _of_boxes(frame, item, field, lang, source)
 
 
 def of_years(
-    frame: labels.Frame, item: str | None, statistic: str, lang: Lang, source: Register | None
+    frame: labels.Frame,
+    item: str | None,
+    statistic: str,
+    lang: Lang,
+    source: Register | None,
+    *,
+    unknown: bool,
 ) -> DrawnTable | None:
     """Return a statistic of each group and year of a summary; None of any other frame.
 
-    The rows have ``year``, ``value`` and ``n``, the names ``group`` and ``member`` of their groups,
-    that of a second group "" without one, and a ``colour``: of each member, or of each group if
-    there are colours for all. Groups and members are in order.
+    The rows have ``year``, ``value`` and ``n``, and the names ``group`` and ``member`` of their
+    groups, that of a second group "" without one. Groups and members are in order.
 
     Raises:
         UsageError: As `summaries.of_frame`, or the second group has too many codes.
     """
-    if _kind(frame) != "summary":
+    if not summaries.is_one(frame):
         return None
     summary = summaries.of_frame(frame, "kraj", item, of_years=True)
+    figures.check_statistic(summary.item, statistic)
     table = _of_summary(summary, statistic, summary.called(lang, statistic), lang, source)
-    fields, value = summary.fields, values_of.drawable(statistic)
+    table = table.known(unknown=unknown)
+    value = values_of.drawable(statistic)
     if statistic not in summaries.COUNTS:
         value = pl.when(pl.col("n") >= FEWEST).then(value)
-    rows = table.rows.with_columns(value=value)
-    if len(fields) == 2:
-        rows = rows.with_columns(code="group_code", label="group")
-    else:
+    rows = table.rows.with_columns(value_name="value", value=value)
+    rows = rows if "rank" in rows.columns else rows.with_columns(rank=pl.col("code").rank("dense"))
+    if "member" not in rows.columns:
+        first = rows.sort("rank", nulls_last=True).unique("code", maintain_order=True)
+        shades = [drawing.BLUE] * first.height
+        if summary.fields and first.height <= len(drawing.CODE_COLOURS):
+            shades = colours(first["code"], summary.fields[0])
+        named = first.select(
+            "code",
+            group_code="code",
+            group=pl.Series(drawing.names(first, lang, among=first), dtype=pl.String),
+            colour=pl.Series(shades, dtype=pl.String),
+        )
+        rows = rows.join(named, on="code", how="left", nulls_equal=True)
         rows = rows.with_columns(member=pl.lit(""), member_rank=0)
-    every = rows["code"].n_unique()
-    rows = rows.filter(pl.col("value").is_not_null().any().over("code", "member"))
-    left_out = {"few groups": every - rows["code"].n_unique()}
+    elif "colour" not in rows.columns and rows.height:
+        number, most = rows["member"].n_unique(), len(drawing.CODE_COLOURS)
+        fault = f"the second group, {summary.fields[1]!r}, has {number} codes"
+        raise UsageError(fault, cure=f"name it first in by=, or filter up to {most} of them")
+    every = rows["group_code"].n_unique()
+    rows = rows.filter(pl.col("value").is_not_null().any().over("group_code", "member"))
+    left_out = {"few groups": every - rows["group_code"].n_unique()}
     notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
-    by_rank = rows.sort(pl.col("code").is_null(), "rank", nulls_last=True)
-    whole = by_rank.unique("code", maintain_order=True).select("code", "label", "kind")
-    names = drawing.names(whole, lang, among=whole, short=True)
-    members = rows.unique("member").sort("member_rank", nulls_last=True)
-    if len(fields) == 2:
-        if members.height > len(drawing.CODE_COLOURS):
-            fault = f"the second group, {fields[1]!r}, has {members.height} codes"
-            most = len(drawing.CODE_COLOURS)
-            raise UsageError(fault, cure=f"name it first in by=, or filter up to {most} of them")
-        of, shades = members.select("member"), colours(members[fields[1]], fields[1])
-    else:
-        of, shades = whole.select("code"), [drawing.BLUE] * whole.height
-        if fields and whole.height <= len(drawing.CODE_COLOURS):
-            shades = colours(whole["code"], fields[0])
-    rows = whole.select("code", group=pl.Series(names, dtype=pl.String)).join(
-        rows.drop("group", strict=False).sort("member_rank", "year", nulls_last=True),
-        on="code", maintain_order="left_right", nulls_equal=True,
-    ).join(
-        of.with_columns(colour=pl.Series(shades)),
-        on=of.columns, maintain_order="left", nulls_equal=True,
-    )  # fmt: skip
-    is_of_item = statistic not in ("share_top5", *summaries.COUNTS)
-    item = summary.item if is_of_item else statistic
-    return table._replace(rows=rows, notes=notes, item=item)
+    return table._replace(rows=rows.sort("rank", "year", nulls_last=True), notes=notes)
 
 
-def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable:
+def _of_statistic(
+    frame: labels.Frame,
+    by: Literal["kraj", "okres"],
+    item: str | None,
+    statistic: str,
+    lang: Lang,
+    source: Register | None,
+) -> DrawnTable:
     """Return a statistic of an item or a ratio, of a summary or of the units of a frame.
 
     The medians of units are of all their years.
     """
-    frame, by, lang = given.frame, given.by, given.lang
     arguments.one_of("statistic", statistic, (*summaries.STATISTICS, *summaries.COUNTS))
-    if item is not None and given.kind != "summary":
+    if item is not None and not summaries.is_one(frame):
         columns = labels.schema_of(frame)
         if by not in columns or (item not in columns and item not in ratios.NUMBERS):
             if meant := near(item, ["count", *columns, *ratios.NUMBERS]):
@@ -490,50 +295,53 @@ def _of_statistic(given: _Given, item: str | None, statistic: str) -> DrawnTable
             raise invalid("value", item, ": units can only be counted here", cure=cure)
         if statistic == "median":
             name = summaries.named(statistic, lang)
-            return _of_boxes(given, figures.of_frame(frame, item), f" ({name})")._replace(
-                measure=name
-            )
+            return _of_boxes(frame, item, by, lang, source, f" ({name})")._replace(measure=name)
         frame = summarized(frame, item, by)
     summary = summaries.of_frame(frame, by, item)
+    figures.check_statistic(summary.item, statistic)
     if list(summary.fields) != [by]:
         fault, other = f": the summary was made by {list(summary.fields)}", summary.fields[:1]
         is_of_places = len(summary.fields) == 1 and other[0] in tiles.LEVELS
         give = f"by={other[0]!r}" if is_of_places else f"a summary of one value and year by {by!r}"
         raise invalid("by", by, fault, give=give)
     called = summary.called(lang, statistic)
-    table = _of_summary(summary, statistic, called, lang, given.source, given.named)
+    table = _of_summary(summary, statistic, called, lang, source, tiles.LEVELS[by])
     if statistic in summaries.COUNTS:
         rows = table.rows.select("code", "label", "kind", value=statistic)
-        return table._replace(rows=_without_empty_kinds(rows))
+        measure = table.measure
+        if "high" in table.rows.columns:
+            measure = counts.measure(lang, mapped=True)
+        return table._replace(rows=_without_empty_kinds(rows), measure=measure)
     # As in boxes: a statistic of a few units is none.
     of_enough = pl.when(pl.col("n") >= FEWEST).then(values_of.drawable(statistic))
-    rows = table.rows.select("code", "label", "kind", units="n", value=of_enough)
-    return table._replace(rows=rows, without=("–", "few"))
+    return table._replace(rows=table.rows.select("code", "label", "kind", "n", value=of_enough))
 
 
-def _of_counts(given: _Given, rows: pl.DataFrame, *, in_short: bool) -> DrawnTable:
-    """Return counts of units, or their estimates with intervals."""
-    lang, order = given.lang, given.order
-    heading = drawing.WORDS[lang]["by"].format(by=given.by_name)
-    estimate = None
-    if given.kind == "estimate":
-        estimate = counts.estimate_of(given.frame, given.by, lang)
-    if estimate is None:
-        write, total = _number_format_of(rows["value"], lang), int(rows["value"].sum())
-        rows, measure = _without_empty_kinds(rows), given.words["count"]
-        return DrawnTable(rows, lang, heading, total, write, measure, order=order)
-    rows = estimate.with_bounds(rows.with_columns(estimate.hits))
-    estimate = estimate.in_short(rows) if in_short else estimate
-    return DrawnTable(
-        _without_empty_kinds(rows),
-        lang,
-        heading,
-        estimate.drawn,
-        lambda number, _: estimate.write(number),
-        estimate.measure,
-        order=order,
-        estimate=estimate,
-    )
+def _counted(frame: labels.Frame, by: Grouping, lang: Lang, source: Register | None) -> DrawnTable:
+    """Return the number of units of each code of a frame of units."""
+    rows = (source or current.register()).count_by(frame, by, lang=lang)
+    return _table_of_counts(rows.rename({"count": "value"}), by, lang)
+
+
+def _of_counts(frame: labels.Frame, by: Grouping, lang: Lang) -> DrawnTable:
+    """Return given counts, or estimates with their intervals."""
+    if not are_those_of(frame, ESTIMATES):
+        rows = checked(frame, by, COUNTS, "fk.count_by")
+        return _table_of_counts(rows.rename({"count": "value"}), by, lang)
+    rows, n, listed = counts.of_estimate(frame, by)
+    table = _table_of_counts(rows.rename({"count": "value"}), by, lang)
+    if "high" not in rows.columns:
+        return table
+    return table._replace(units=counts.drawn(n, listed, lang), measure=counts.measure(lang))
+
+
+def _table_of_counts(rows: pl.DataFrame, by: Grouping, lang: Lang) -> DrawnTable:
+    heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
+    if by in groups.ORDERED:
+        rows = rows.with_columns(rank=groups.in_order(by, pl.col("code")))
+    write, total = _number_format_of(rows["value"], lang), int(rows["value"].sum())
+    rows = _without_empty_kinds(rows)
+    return DrawnTable(rows, lang, heading, total, write, _WORDS[lang]["count"])
 
 
 def _without_empty_kinds(rows: pl.DataFrame) -> pl.DataFrame:
@@ -541,44 +349,56 @@ def _without_empty_kinds(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter((pl.col("kind") == "labelled") | pl.col("value").ne_missing(0))
 
 
-def _of_values(values: Figures, rows: pl.DataFrame, lang: Lang) -> DrawnTable:
-    """Return some of the values of a frame, each by itself."""
-    item = values.item
+def _heading(value: str, by: Grouping, lang: Lang) -> str:
+    return _WORDS[lang]["heading"].format(value=value, by=drawing.WORDS[lang][by])
+
+
+def _of_boxes(
+    frame: labels.Frame,
+    item: str,
+    by: Grouping,
+    lang: Lang,
+    source: Register | None,
+    statistic: str = "",
+) -> DrawnTable:
+    """Return the quartiles of each code, null of too few units; all unknown codes are one.
+
+    Args:
+        frame: Figures.
+        item: Whose quartiles they are.
+        by: The groups.
+        lang: Language of all words.
+        source: The register that has the labels of codes; None for none.
+        statistic: Which of the quartiles the heading names, "" for none.
+    """
+    words = _WORDS[lang]
+    values = figures.of_frame(frame, item)
+    present = values.present.with_columns(pl.col(by).cast(pl.String).alias("code"))
+    named = tiles.LEVELS.get(by, {}) if statistic else ()
+    codes = _labelled(present.select("code").unique(), by, lang, source, named)
+    is_known = pl.col("code").is_in(codes.filter(kind="labelled")["code"].implode())
+    coded = present.with_columns(code=pl.when(is_known).then("code").otherwise(pl.lit(_UNKNOWN)))
+    lost = coded.filter(pl.col("value") <= 0).group_by("code").len("lost")
+    rows = (
+        spread(coded, "value", "code")
+        .rename({"median": "value"})
+        .join(codes, on="code", how="left", maintain_order="left")
+        .join(lost, on="code", how="left", maintain_order="left")
+        .with_columns(pl.col("kind").fill_null("unknown"))
+    )
+    if by in groups.ORDERED:
+        rows = rows.with_columns(rank=groups.in_order(by, pl.col("code")))
+    known = coded.filter(pl.col("code") != _UNKNOWN)
+    is_of_years = figures.counted(known) == "unit-years"
     return DrawnTable(
         rows,
         lang,
-        figures.capitalized(figures.called(item, lang)) + values.years + values.limits(lang),
-        figures.number_of(rows, lang),
+        _heading(figures.capitalized(figures.called(item, lang) + statistic), by, lang)
+        + values.years,
+        figures.number_of(known, lang),
         lambda number, more: figures.written(item, number, lang, more),
-        notes=values.notes(lang),
-        of_figures=True,
-        item=item,
-        dated=values.several_years,
-    )
-
-
-def _of_boxes(given: _Given, values: Figures, statistic: str = "") -> DrawnTable:
-    """Return the quartiles of each code, null of too few units.
-
-    Args:
-        given: The frame and its groups.
-        values: Its rows.
-        statistic: Which of the quartiles the heading names, "" for none.
-    """
-    lang, words = given.lang, given.words
-    coded = values.present.drop_nulls(given.by)
-    called = figures.capitalized(figures.called(values.item, lang) + statistic)
-    heading = words["heading"].format(value=called, by=given.by_name)
-    is_of_years = figures.counted(coded) == "unit-years"
-    boxes = spread(coded, "value", given.by, limited="limited").rename({"median": "value"})
-    return _of_values(values, coded, lang)._replace(
-        rows=given.labelled(boxes),
-        heading=heading + values.years + values.limits(lang),
-        measure=" ".join([words["boxes"], *([words["unit-years"]] if is_of_years else [])]),
-        notes=values.notes(lang, given.by),
-        without=("–", "few"),
-        order=given.order,
-        are_boxes=True,
+        " ".join([words["boxes"], *([words["unit-years"]] if is_of_years else [])]),
+        values.notes(lang, by),
     )
 
 
@@ -600,7 +420,18 @@ def _of_summary(
         source: The register that has the labels of codes; None for none.
         named: Codes that have names elsewhere.
     """
-    rows = _rows_of_groups(summary, statistic, lang, source, named)
+    table, fields = summary.table, summary.fields
+    if len(fields) == 2:
+        rows = _rows_of_pairs(summary, statistic, lang, source)
+    elif fields:
+        rows = _labelled(table.with_columns(code=fields[0]), fields[0], lang, source, named)
+        kind = pl.when(pl.col("kind") == "labelled").then("kind").otherwise(pl.lit("unknown"))
+        rows = rows.with_columns(kind=kind)
+        if fields[0] in groups.ORDERED:
+            rows = rows.with_columns(rank=groups.in_order(fields[0], pl.col("code")))
+    else:
+        whole = pl.lit(_WORDS[lang]["whole"])
+        rows = table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"))
     return DrawnTable(
         rows,
         lang,
@@ -609,20 +440,42 @@ def _of_summary(
         lambda number, more: summary.write(statistic, number, lang, more),
         summaries.named(statistic, lang),
         summary.notes(lang),
-        of_figures=True,
-        order=pl.col("rank") if summary.ordered else None,
-        groups=Groups.of(rows, summary.fields, lang),
-        longest=summary.longest,
-        item=summary.item,
     )
 
 
-def _rows_of_codes(given: _Given, value: str) -> pl.DataFrame:
+def _labelled(
+    rows: pl.DataFrame,
+    by: Grouping,
+    lang: Lang,
+    source: Register | None,
+    named: Collection[str] = (),
+) -> pl.DataFrame:
+    """Add the label of each code, without a register the code; and its kind unless known.
+
+    If all codes have names elsewhere, no register is asked.
+    """
+    code = label = pl.col("code")
+    is_named = set(rows["code"].drop_nulls()) <= set(named)
+    if by in groups.GROUPS or (source is not None and not is_named):
+        lookup = groups.codelist if source is None else source._lookup
+        codelist = {"code": labels.FIELDS[by].codelist}
+        rows = labels.resolve_labels(rows, lookup, lang=lang, columns=codelist)
+        label = pl.coalesce("code_label", pl.when(code.is_in(list(named))).then(code))
+    kind = [] if "kind" in rows.columns else [labels.kind_of(code, label).alias("kind")]
+    return rows.with_columns(label.alias("label"), *kind)
+
+
+def _rows_of_codes(
+    frame: labels.Frame,
+    by: Literal["kraj", "okres"],
+    value: str,
+    lang: Lang,
+    source: Register | None,
+) -> pl.DataFrame:
     """Return ``code``, ``value``, ``label`` and ``kind`` of a frame with codes of places.
 
     A ``kind`` that is not one of counts is replaced by ours.
     """
-    frame, by = given.frame, given.by
     check_made_by(frame, by)
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
@@ -654,39 +507,31 @@ def _rows_of_codes(given: _Given, value: str) -> pl.DataFrame:
         rows = rows.with_columns(values_of.drawable("value"))
     if kind and not set(rows["kind"]) <= set(KINDS):
         rows = rows.drop("kind")
-    return given.labelled(rows)
+    return _labelled(rows, by, lang, source, tiles.LEVELS[by])
 
 
-def _rows_of_groups(
-    summary: Summary,
-    statistic: str,
-    lang: Lang,
-    source: Register | None,
-    named: Collection[str] = (),
+def _rows_of_pairs(
+    summary: Summary, statistic: str, lang: Lang, source: Register | None
 ) -> pl.DataFrame:
-    """Return the rows of a summary by their groups, and the ``rank`` of each among all.
+    """Return the rows of a summary by two groups, and the ``rank`` of each among all.
 
     Groups without an order of their own stand in that of their numbers, about: of the mean of
     medians, or of the sum.
     """
     table, fields = summary.table, summary.fields
-    if not fields:
-        whole = pl.lit(_WORDS[lang]["whole"])
-        return table.with_columns(code=whole, label=whole, kind=pl.lit("labelled"), rank=0)
     order = [
         groups.in_order(field, pl.col(field)).cast(pl.UInt32) if field in groups.ORDERED
         else pl.col(field).rank("dense")
         for field in fields
     ]  # fmt: skip
-    if len(fields) == 1:
-        rows = table.with_columns(code=fields[0], rank=order[0].rank("ordinal"))
-        return _Given(rows, "summary", fields[0], lang, source, named).labelled(rows)
     empty = groups.codelist("age").clear()
     lookup = source._lookup if source is not None else lambda _: empty
     label_of = [labels.FIELDS[field].label for field in fields]
-    no_code = pl.lit(drawing.WORDS[lang]["no code"])
-    parts = [pl.coalesce(pl.col(label).replace(drawing.wordings()), field, no_code)
-             for label, field in zip(label_of, fields, strict=True)]  # fmt: skip
+    unknown = pl.lit(drawing.WORDS[lang]["unknown"])
+    label = [pl.col(name).replace(drawing.wordings()) for name in label_of]
+    label[0] = drawing.bare(label[0], pl.col(fields[0]))
+    parts = [pl.coalesce(label, field, unknown)
+             for label, field in zip(label, fields, strict=True)]  # fmt: skip
     number, first = pl.col(statistic).cast(pl.Float64), fields[0]
     if first not in groups.ORDERED:
         is_number = statistic in ("sum", *summaries.COUNTS)
@@ -697,20 +542,30 @@ def _rows_of_groups(
              for part in parts]  # fmt: skip
     by_rank = [key for label, rank in zip(label_of, order, strict=True)
                for key in (pl.col(label).is_null(), rank)]  # fmt: skip
-    return (
+    # Without a register every code is its own name.
+    is_known = [name.is_not_null() if source is not None or field in groups.GROUPS
+                else pl.col(field).is_not_null()
+                for name, field in zip(map(pl.col, label_of), fields, strict=True)]  # fmt: skip
+    rows = (
         labels.resolve_labels(table, lookup, lang=lang, columns=fields)
         .sort(pl.col(label_of[0]).is_null(), abroad, *by_rank, nulls_last=True)
         .with_columns(
             code=pl.concat_str([pl.col(field).fill_null("") for field in fields], separator="|"),
-            group=parts[0],
+            group=parts[0].map_elements(drawing.shortened, pl.String),
             group_code=pl.col(fields[0]).fill_null(""),
-            member=parts[1],
-            member_rank=order[1],
+            member=parts[1].map_elements(drawing.shortened, pl.String),
+            member_rank=pl.when(is_known[1]).then(order[1]),
             label=pl.concat_str(short, separator=_BETWEEN),
-            kind=pl.lit("labelled"),
+            kind=pl.when(*is_known).then(pl.lit("labelled")).otherwise(pl.lit("unknown")),
             rank=pl.int_range(pl.len()),
         )
     )
+    members = rows.sort("member_rank", nulls_last=True).unique("member", maintain_order=True)
+    if members.height > len(drawing.CODE_COLOURS):
+        return rows
+    shades = colours(members[fields[1]], fields[1])
+    of_member = members.select("member", colour=pl.Series(shades, dtype=pl.String))
+    return rows.join(of_member, on="member", how="left", maintain_order="left")
 
 
 def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], str]:
@@ -730,45 +585,52 @@ def _share(lang: Lang, number: float, more: int) -> str:
     return number_format.percent(number, lang, more).replace("-", "−")
 
 
-def drawn_rows(table: pl.DataFrame, top: int, order: pl.Expr | None = None) -> pl.DataFrame:
-    """Return the rows to draw: `top` labelled ones, one for the rest, one per other kind.
+def _units(rows: pl.DataFrame) -> int:
+    """Return the number of units with a value in some rows, of years the largest."""
+    number = pl.min_horizontal("units", "n")
+    years = rows.group_by("year" if "year" in rows.columns else pl.lit(0)).agg(number.sum())
+    return int(years.to_series(1).max() or 0)  # type: ignore[arg-type]
 
-    The labelled rows are those furthest from zero, `in_order` of their values or of *order*. The
-    columns are those of the table, without those that name what it was made by, and ``codes``, the
-    number of codes summed in a row; the total is unchanged. The rest has the kind ``rest`` and no
-    code. Other kinds without a unit are left out.
+
+def drawn_rows(rows: pl.DataFrame, top: int) -> pl.DataFrame:
+    """Return the rows to draw: the *top* largest labelled ones, and one per other kind.
+
+    They are `in_order`; ``codes`` is the number of codes summed in a row. Other kinds without a
+    unit are left out.
     """
-    table = table.drop("by", strict=False)
-    labelled = table.filter(pl.col("kind") == "labelled").sort(
-        pl.col("value").abs(), "code", descending=[True, False]
-    )
-    largest = labelled.head(top)
-    largest = in_order(largest, order)
-    rest = pl.lit(None, pl.String).alias("code"), pl.lit("rest").alias("kind")
-    groups = [labelled.slice(top).with_columns(rest)]
-    others = table.filter(pl.any_horizontal(cs.numeric() != 0))
-    groups += [others.filter(pl.col("kind") == kind) for kind in KINDS[1:]]
-    rows = [largest.with_columns(pl.lit(1, pl.Int64).alias("codes"))]
-    rows += [_summed(group) for group in groups if group.height]
-    return pl.concat(part.select(*table.columns, "codes") for part in rows)
+    labelled = rows.filter(kind="labelled").sort("value", "code", descending=[True, False])
+    largest = in_order(labelled.head(top)).with_columns(codes=pl.lit(1, pl.Int64))
+    others = rows.filter(pl.any_horizontal(cs.numeric() != 0))
+    kinds = [others.filter(pl.col("kind") == kind) for kind in (*KINDS[1:], "unknown")]
+    parts = [largest, *(_summed(group) for group in kinds if group.height)]
+    return pl.concat(part.select(*rows.columns, "codes") for part in parts)
 
 
-def in_order(rows: pl.DataFrame, order: pl.Expr | None) -> pl.DataFrame:
-    """Return rows in the order of their values, largest first, or in another; abroad is last."""
-    by_value = -pl.col("value") if order is None else order
+def left_out(rows: pl.DataFrame, drawn: pl.DataFrame) -> tuple[int, int]:
+    """Return the number of labelled codes that are not among the rows drawn, and of their units."""
+    numbers = [part.filter(kind="labelled").select(pl.len(), pl.col("value").sum()).row(0)
+               for part in (rows, drawn)]  # fmt: skip
+    (every, whole), (some, part) = numbers
+    return every - some, int(whole - part)
+
+
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return rows in their own order, else that of their values, largest first; abroad is last."""
+    order = pl.col("rank") if "rank" in rows.columns else -pl.col("value")
+    is_known = pl.col("kind") == "labelled"
     abroad = pl.col("code").str.starts_with(_ABROAD)
-    return rows.sort(abroad, by_value, "code", nulls_last=True)
+    return rows.sort(~is_known, abroad, order, "code", nulls_last=True)
 
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:
-    only = group["code"][0] if group.height == 1 else None
-    numbers = group.select(cs.numeric())
-    return group.select(
-        pl.lit(only, pl.String).alias("code"),
+    if group.height == 1:
+        return group.with_columns(codes=pl.lit(1, pl.Int64))
+    numbers = group.select(cs.numeric()).columns
+    return group.head(1).with_columns(
+        pl.lit(None, pl.String).alias("code"),
         pl.lit(None, pl.String).alias("label"),
         # A share that is not known is none of zero.
-        *(pl.when(pl.col(name).null_count() == 0).then(pl.col(name).sum()).alias(name)
-          for name in numbers.columns),
-        pl.col("kind").first(),
-        pl.len().cast(pl.Int64).alias("codes"),
+        *(pl.lit(group[name].sum() if group[name].null_count() == 0 else None, group[name].dtype)
+          .alias(name) for name in numbers),
+        codes=pl.lit(group.height, pl.Int64),
     )  # fmt: skip

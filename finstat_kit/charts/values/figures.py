@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 import polars as pl
-from matplotlib.ticker import Formatter
 
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid
@@ -30,7 +27,7 @@ _NOUGHTS: Final = {
 }
 _MICRO: Final = 687  # the form that holds accruals in other rows than the others do
 _CHANGES: Final = ("growth", "change", "before")  # the ends of the columns of `growth`
-_MORE: Final = 15  # decimals, at most, that the values on an axis have besides those of others
+_MORE: Final = 9  # decimals that the values on an axis may have besides those of others
 _WORDS: Final = Words("figures")
 
 
@@ -40,23 +37,6 @@ class Figures(NamedTuple):
     rows: pl.DataFrame
     item: str
     left_out: int
-    differing: int = 0
-
-    def marked(self, unit: int) -> dict[str, Any]:
-        """Return the row of a unit, of its latest year with a value if it has one.
-
-        Raises:
-            UsageError: The frame lacks the unit.
-        """
-        rows = self.rows
-        has_units = "unit_id" in rows.columns
-        unit_rows = rows.filter(pl.col("unit_id") == unit) if has_units else rows.clear()
-        if unit_rows.is_empty():
-            raise invalid("mark", unit, "is not in the frame", give="a unit_id of it")
-        rows_with_value = unit_rows.drop_nulls("value")
-        candidates = unit_rows if rows_with_value.is_empty() else rows_with_value
-        candidates = candidates.sort("year") if "year" in candidates.columns else candidates
-        return candidates.row(-1, named=True)
 
     @property
     def present(self) -> pl.DataFrame:
@@ -77,30 +57,14 @@ class Figures(NamedTuple):
         first, last = years[0], years[-1]
         return f", {first}" if first == last else f", {first}–{last}"
 
-    @property
-    def several_years(self) -> bool:
-        """Whether the values are of several years."""
-        return len(self._distinct_years) > 1
-
-    def limits(self, lang: Lang) -> str:
-        """Return the limits of the values, for the end of a heading; "" without any."""
-        low, high = self.rows["limit_low"].min(), self.rows["limit_high"].max()
-        if not isinstance(low, float) or not isinstance(high, float):
-            return ""
-        ends = {"low": written(self.item, low, lang), "high": written(self.item, high, lang)}
-        return ", " + _WORDS[lang]["limits"].format(**ends)
-
     def notes(self, lang: Lang, by: str | None = None) -> list[str]:
         """Return the note on rows that the chart does not show, and on mixed forms."""
-        coded = self.present if by is None else self.present.drop_nulls(by)
-        uncoded = self.present.height - coded.height
-        numbers = {"uncoded": uncoded, "left out": self.left_out, "differing": self.differing}
-        notes = [self.without(lang), *numbered(_WORDS[lang], numbers, lang)]
+        notes = [self.without(lang), *numbered(_WORDS[lang], {"left out": self.left_out}, lang)]
         if by is not None and groups.is_of_figures(by):
             rows = self.rows.filter(~has_figures(self.rows.schema))
             notes.append(sentence(ungrouped(rows.height, lang, counted(self.rows))))
-        if "template" in coded.columns:
-            counts = coded["template"].drop_nulls().value_counts().rows()
+        if "template" in self.rows.columns:
+            counts = self.present["template"].drop_nulls().value_counts().rows()
             notes += forms(counts, self.item, lang)
         return [note for note in notes if note]
 
@@ -115,23 +79,14 @@ class Figures(NamedTuple):
         return without(empty_rows.group_by(why=why).len().rows(), self.item, lang)
 
 
-def of_frame(
-    frame: labels.Frame,
-    item: str,
-    *,
-    limits: object = None,
-    max_difference: float | None = None,
-) -> Figures:
+def of_frame(frame: labels.Frame, item: str) -> Figures:
     """Return the rows to draw of an item or a ratio; a ratio is computed from financials.
 
     Raises:
-        UsageError: There is no such column, an argument is wrong, or individual and consolidated
-            figures are mixed.
+        UsageError: There is no such column, or individual and consolidated figures are mixed.
     """
-    ends = values.checked_limits(limits)
     rows, left_out = values.of_frame(frame, item)
-    rows, differing = values.without_differences(rows, max_difference)
-    return Figures(values.with_limits(rows, ends), item, left_out, differing.height)
+    return Figures(rows, item, left_out)
 
 
 def without(reasons: Iterable[tuple[str, int]], item: str, lang: Lang) -> str:
@@ -187,6 +142,14 @@ def numbered(words: Mapping[str, str], numbers: Mapping[str, int], lang: Lang) -
     return [words[key].format(n=number_format.whole(n, lang)) for key, n in numbers.items() if n]
 
 
+def check_statistic(item: str, statistic: str) -> None:
+    """Refuse a sum of ratios, or the share of the largest in one."""
+    is_ratio = item in ratios.NUMBERS or kind(item) == "share"
+    if statistic in ("sum", "share_top5") and is_ratio and kind(item) != "amount":
+        fault = f": a ratio such as {item!r} has none"
+        raise invalid("statistic", statistic, fault, give="'median', or 'weighted'")
+
+
 def counted(rows: pl.DataFrame) -> Noun:
     """Return what the rows of a frame are: ``units``, ``unit-years``, or just ``rows``.
 
@@ -237,7 +200,7 @@ def kind(item: str) -> ratios.Quantity:
     >>> kind("ebitda"), kind("roa"), kind("current_ratio"), kind("sales_growth")
     ('amount', 'share', 'number', 'share')
     """
-    if item == "share_top5" or item.lower().endswith("_growth"):
+    if item in ("share_top5", ratios.BELOW_CRISIS) or item.lower().endswith("_growth"):
         return "share"
     of, _, change = item.rpartition("_")
     return (
@@ -260,68 +223,15 @@ def written(item: str, value: float, lang: Lang, more: int = 0) -> str:
             return number_format.decimal(value, lang, 2 + more).replace("-", "−")
 
 
-class Ticks(Formatter):
-    """Writes the values on an axis, with as many decimals as they need."""
+def tick(item: str, value: float, lang: Lang) -> str:
+    r"""Write a value on an axis: exactly, without decimals that are zeros.
 
-    def __init__(self, item: str, lang: Lang) -> None:
-        self._item, self._lang, self._more = item, lang, 0
-
-    def format_ticks(self, values: Sequence[float]) -> list[str]:
-        """Write all values."""
-        self._more = more_decimals(self._item, values, self._lang)
-        return [self(value) for value in values]
-
-    def __call__(self, x: float, pos: int | None = None) -> str:
-        """Write a value as the others are."""
-        return tick(self._item, x, self._lang, self._more)
-
-
-def more_decimals(item: str, ticks: Sequence[float], lang: Lang) -> int:
-    """Return how many more decimals `tick` needs to write where the ticks of an axis lie.
-
-    What is written differs from a tick by at most a hundredth of the distance between ticks.
-
-    >>> more_decimals("sales", [10_000, 15_000], "en"), tick("sales", 15_000, "en")
-    (0, '€15k')
-    >>> more_decimals("sales", [10_000, 12_500], "en"), tick("sales", 12_500, "en", 1)
-    (1, '€12.5k')
-    """
-    ordered = sorted(set(ticks))
-    gaps = [after - before for before, after in pairwise(ordered)]
-    # A tick alone has three digits.
-    most = (min(gaps) if gaps else max(map(abs, ordered), default=0) / 10) / 100
-    for more in range(_MORE):
-        if all(_error(tick(item, x, lang, more), x, lang) <= most for x in ordered):
-            return more
-    return _MORE
-
-
-def _error(text: str, value: float, lang: Lang) -> float:
-    r"""Return by how much a written number differs from a value.
-
-    Its unit, such as a thousand or a hundredth, is the power of ten that brings it next to the
-    value.
-
-    >>> _error("€12k", 12_500, "en"), _error("−2,5\xa0mil.\xa0€", -2_500_000, "sk")
-    (500.0, 0.0)
-    """
-    sign = _DECIMAL_SIGN[lang]
-    digits = "".join(letter for letter in text if letter.isdecimal() or letter == sign)
-    number, size = float(digits.strip(sign).replace(sign, ".")), abs(value)
-    if number == 0 or size == 0:
-        return max(number, size)
-    return abs(number * 10.0 ** round(math.log10(size / number)) - size)
-
-
-def tick(item: str, value: float, lang: Lang, more: int = 0) -> str:
-    r"""Write a value on an axis: without decimals that are zeros.
-
-    >>> tick("roa", 0.2, "sk"), tick("sales", 5_000, "en"), tick("current_ratio", 1.5, "en")
-    ('20\xa0%', '€5k', '1.5')
+    >>> tick("roa", 0.2, "sk"), tick("sales", 12_500, "en"), tick("current_ratio", 1.5, "en")
+    ('20\xa0%', '€12.5k', '1.5')
     >>> tick("sales", 2e12, "en")
     '€2,000bn'
     """
-    return _NOUGHTS[lang].sub(r"\1", written(item, value, lang, more))
+    return _NOUGHTS[lang].sub(r"\1", written(item, value, lang, _MORE))
 
 
 def sentence(text: str) -> str:

@@ -12,12 +12,14 @@ from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.errors import UsageError, invalid
+from finstat_kit.frames.findings.summary import schema
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.number_format import Noun
 
 _WORDS: Final = Words("summaries")
+_COLUMNS: Final = frozenset(schema([]))  # of a summary, whatever its groups
 COUNTS: Final = ("n", "units", "without", "n_excluded")
 STATISTICS: Final = ("sum", "mean", "p10", "p25", "median", "p75", "p90", "share_top5", "weighted")
 
@@ -36,16 +38,6 @@ class Summary(NamedTuple):
     item: str
     fields: Sequence[Grouping]
     years: tuple[int, int] | None
-
-    @property
-    def longest(self) -> int:
-        """The longest label in letters; those of pairs are of parts that are cut already."""
-        return drawing.LONGEST if len(self.fields) < 2 else 2 * drawing.LONGEST
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the groups have an order of their own."""
-        return len(self.fields) > 1 or not groups.ORDERED.isdisjoint(self.fields)
 
     def heading(self, lang: Lang, called: str) -> str:
         """Return a heading: what is drawn, the groups and the years."""
@@ -103,6 +95,12 @@ class Summary(NamedTuple):
         parts = self.table.select(pl.col(column).explode()).drop_nulls().unnest(column)
         totals = parts.group_by(name).agg(pl.col("count").sum())
         return totals.sort("count", name, descending=[True, False]).rows()
+
+
+def is_one(frame: labels.Frame) -> bool:
+    """Return whether a frame is a summary."""
+    columns = labels.schema_of(frame)
+    return columns.keys() >= _COLUMNS and columns["by"] == pl.List(pl.String)
 
 
 def named(statistic: str, lang: Lang) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -37,8 +37,12 @@ _SCROLLED: Final = 60  # rows, beyond which a table scrolls
 _PAGE: Final = (
     "body{font-family:system-ui,sans-serif;margin:2em auto;padding:0 1em;max-width:70em;color:#111;"
     "background:#fff}summary{list-style:none}svg{max-width:100%;height:auto;break-inside:avoid}footer{margin-top:2em;font-size:11px;color:#444}"
-    "@page{size:A4;margin:14mm}@media print{body{margin:0;padding:0}}"
+    "@page{margin:14mm}@media print{body{margin:0;padding:0}}"
 )
+_UPRIGHT: Final = 6  # columns of numbers, at most, of a page that is printed upright
+# Letters of numbers beside captions on A4, upright and across, in the letters of print; a column
+# has some more as its margin.
+_ROOM, _ROOM_ACROSS, _MARGIN = 62, 104, 2
 _WORDS: Final = Words("filed")
 _KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
@@ -434,13 +438,42 @@ def _aligned(words: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def as_page(filed: Filed) -> str:
-    """Return a report as a page of its own."""
+    """Return a report as a page of its own, that prints on A4 with nothing cut off."""
+    is_broad = any(len(part.heads) > _UPRIGHT for part in filed.parts)
+    size = f"@page{{size:A4{' landscape' if is_broad else ''}}}"
+    room = _ROOM_ACROSS if is_broad else _ROOM
+    parts = [block for part in filed.parts for block in _blocks(part, room)]
+    filed = replace(filed, parts=parts)
     return (
         f'<!DOCTYPE html>\n<html lang="{filed.lang}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(filed.heading)}</title><style>{_PAGE}</style></head>"
+        f"<title>{escape(filed.heading)}</title><style>{_PAGE}{size}</style></head>"
         f"<body>{as_html(filed, whole=True)}<footer>{escape(filed.source)}</footer></body></html>\n"
     )
+
+
+def _blocks(part: Part, room: int) -> list[Part]:
+    """Return a table in as many parts side by side as its columns need, about equally broad."""
+    widths = [width + _MARGIN for width in _widths(part)]
+    number = max(-(-sum(widths) // room), 1)
+    while number < len(widths):
+        each = -(-len(widths) // number)
+        starts = range(0, len(widths), each)
+        if all(sum(widths[start : start + each]) <= room for start in starts):
+            break
+        number += 1
+    else:
+        starts, each = range(max(len(widths), 1)), 1
+    if len(starts) == 1:
+        return [part]
+    return [
+        part._replace(
+            name=f"{part.name} ({place}/{len(starts)})",
+            heads=part.heads[start : start + each],
+            lines=[line._replace(values=line.values[start : start + each]) for line in part.lines],
+        )
+        for place, start in enumerate(starts, start=1)
+    ]
 
 
 def as_html(filed: Filed, *, whole: bool = False) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
+from finstat_kit.charts.values import drawn_table
 from finstat_kit.charts.values.classes import Scale, by_breaks
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.frames.text import number_format
@@ -37,14 +38,21 @@ def bars(table: DrawnTable, text: str) -> str:
 
     The remaining rows are summed in a row without a bar, which would dwarf all others.
     """
-    shown = table.drawn(_TOP)
-    longest = max(shown.filter(pl.col("kind") != "rest")["value"], default=0) or 1
+    shown = drawn_table.drawn_rows(table.rows, _TOP)
+    longest = shown["value"].max() or 1
     names = drawing.names(shown, table.lang, among=table.rows)
-    rows = zip(names, shown["value"], table.beside(shown), shown["kind"], strict=True)
+    shares = drawn_table.beside(shown, table.lang)
+    colours = [drawing.BLUE if kind == "labelled" else _GREY for kind in shown["kind"]]
+    widths = 100 * shown["value"] / longest
+    rows = list(zip(names, shown["value"], shares, colours, widths, strict=True))
+    others, units = drawn_table.left_out(table.rows, shown)
+    if others:
+        name = f"{drawing.WORDS[table.lang]['rest']} ({number_format.whole(others, table.lang)})"
+        share = number_format.percent(units / int(table.rows["value"].sum()), table.lang)
+        place = shown.filter(kind="labelled").height
+        rows.insert(place, (name, units, share, _GREY, 0.0))
     cells = []
-    for name, count, share, kind in rows:
-        colour = drawing.BLUE if kind == "labelled" else _GREY
-        width = 0 if kind == "rest" else 100 * count / longest
+    for name, count, share, colour, width in rows:
         cells += [
             f"<span>{escape(name)}</span>",
             # A border: forced colours would paint a background over.
@@ -78,7 +86,7 @@ def tile_map(by: str, table: DrawnTable, names: Mapping[str, str], chosen: str, 
     lang = table.lang
     rows = table.rows.filter(pl.col("code").is_in(list(grid)))
     count_of = dict(zip(rows["code"], rows["value"], strict=True))
-    share_of = dict(zip(rows["code"], table.beside(rows), strict=True))
+    share_of = dict(zip(rows["code"], drawn_table.beside(rows, lang), strict=True))
     no_share = number_format.percent(0, lang)
     classes = min(_CLASSES, max(2, len(grid) // 2))
     scale = by_breaks(list(count_of.values()), classes, table.write)

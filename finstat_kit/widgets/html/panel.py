@@ -8,6 +8,7 @@ from typing import Final
 
 from finstat_kit.arguments import By, Lang
 from finstat_kit.charts.parts import drawing
+from finstat_kit.charts.values import drawn_table
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.untrusted import escape
@@ -95,7 +96,7 @@ def _table(shown: Shown) -> str:
         texts["share"],
     ]
     counts = shown.table
-    shares = counts.beside(counts.rows)
+    shares = drawn_table.beside(counts.rows, shown.lang)
     rows = [
         [_label(row, shown.lang), row["code"] or "", counts.write(row["value"], 0), share]
         for row, share in zip(counts.rows.iter_rows(named=True), shares, strict=True)
