@@ -42,7 +42,8 @@ _PAGE: Final = (
 _UPRIGHT: Final = 6  # columns of numbers, at most, of a page that is printed upright
 # Letters of numbers beside captions on A4, upright and across, in the letters of print; a column
 # has some more as its margin.
-_ROOM, _ROOM_ACROSS, _MARGIN = 62, 104, 2
+_ROOM, _ROOM_ACROSS, _MARGIN = 68, 114, 2
+_LONGEST: Final = 20  # letters of a line of a cell; longer ones are texts
 _WORDS: Final = Words("filed")
 _KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
@@ -454,7 +455,11 @@ def as_page(filed: Filed) -> str:
 
 def _blocks(part: Part, room: int) -> list[Part]:
     """Return a table in as many parts side by side as its columns need, about equally broad."""
-    widths = [width + _MARGIN for width in _widths(part)]
+    widths = []
+    for place, head in enumerate(part.heads):
+        words = [word for text in head for word in text.split()]
+        cells = [line.values[place] for line in part.lines]
+        widths.append(min(max(map(len, [*words, *cells]), default=0), _LONGEST) + _MARGIN)
     number = max(-(-sum(widths) // room), 1)
     while number < len(widths):
         each = -(-len(widths) // number)
@@ -544,7 +549,11 @@ def _html_caption(text: str, *, marked: bool) -> str:
 def _html_row(line: Line) -> str:
     caption = _html_caption(line.caption, marked=line.marked)
     # In a notebook that is not trusted, JupyterLab drops the style sheet and keeps these.
-    values = "".join(f'<td style="text-align:right">{escape(value)}</td>' for value in line.values)
+    values = "".join(
+        f'<td style="text-align:right{";white-space:normal;min-width:11em" if len(value) > _LONGEST else ""}">'
+        f"{escape(value)}</td>"
+        for value in line.values
+    )
     strong = ' class="s"' if line.is_sum else ""
     return (
         f"<tr{strong}><td>{escape(line.number)}</td>"
