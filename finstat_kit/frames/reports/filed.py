@@ -44,6 +44,7 @@ _UPRIGHT: Final = 6  # columns of numbers, at most, of a page that is printed up
 # has some more as its margin.
 _ROOM, _ROOM_ACROSS, _MARGIN = 68, 114, 2
 _LONGEST: Final = 20  # letters of a line of a cell; longer ones are texts
+_TEXT_CELL: Final = ";white-space:normal;min-width:11em"
 _WORDS: Final = Words("filed")
 _KINDS: Final = Words("kinds")
 # Legal forms of natural persons: tradesmen, farmers, free professions.
@@ -549,10 +550,10 @@ def _html_caption(text: str, *, marked: bool) -> str:
 def _html_row(line: Line) -> str:
     caption = _html_caption(line.caption, marked=line.marked)
     # In a notebook that is not trusted, JupyterLab drops the style sheet and keeps these.
+    styles = ["text-align:right" + _TEXT_CELL * (len(value) > _LONGEST) for value in line.values]
     values = "".join(
-        f'<td style="text-align:right{";white-space:normal;min-width:11em" if len(value) > _LONGEST else ""}">'
-        f"{escape(value)}</td>"
-        for value in line.values
+        f'<td style="{style}">{escape(value)}</td>'
+        for style, value in zip(styles, line.values, strict=True)
     )
     strong = ' class="s"' if line.is_sum else ""
     return (
