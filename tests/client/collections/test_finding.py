@@ -304,7 +304,7 @@ def test_a_text_longer_than_any_name_is_refused(source: fk.Register, text: str) 
             search(text)
         assert len(str(refused.value)) < 300
     with pytest.raises(fk.UsageError, match="unit=") as refused:
-        source.statement_history(text)
+        source.statement_history(text)  # type: ignore[arg-type]
     assert len(str(refused.value)) < 600
 
 
