@@ -7,17 +7,17 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.errors import BadRequest, RateLimited, RegisterUnavailable
 from finstat_kit.protocol.requests import Request
-from finstat_kit.protocol.untrusted import first_words
+from finstat_kit.protocol.untrusted import first_words, read_json
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.exchange import MayPass, seconds_to_wait, value_of
 
 NOW = 1_800_000_000.0  # 2027-01-15 08:00:00 UTC
-ANY = Request("/api/x", bytes.decode)
+ANY = Request("/api/x", read_json)
 
 
 def test_a_good_reply_has_its_value() -> None:
     """Status 200 and a body that can be read."""
-    assert value_of(ANY, Reply(200, {}, b"{}"), NOW) == "{}"
+    assert value_of(ANY, Reply(200, {}, b"{}"), NOW) == {}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound
+from finstat_kit.errors import Either, NotFound, attaching
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
 from finstat_kit.protocol import forms, requests, wire
@@ -40,7 +40,15 @@ def shipped_first(session: Session) -> FormOf:
     """
 
     def form_of(template: int) -> Form | None:
-        return forms.shipped(template) or session.source.form(template)
+        shipped = forms.shipped(template)
+        if shipped is not None:
+            return shipped
+        text = (
+            f"interrupted while template {template} was requested; the reports read before it are "
+            "lost"
+        )
+        with attaching(lambda: None, lambda: text):
+            return session.source.form(template)
 
     return form_of
 
