@@ -895,6 +895,13 @@ MUTATIONS = [
         "test_half_a_filing_has_its_reason",
     ),
     Mutation(
+        "what is cut off before the first unit has the columns of the result",
+        "methods/financials.py:_units_given",
+        "attaching(lambda: nothing,",
+        "attaching(lambda: pl.DataFrame(),",
+        "test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result",
+    ),
+    Mutation(
         "a filing without a currency is in korunas until 2008",
         "assemble.py:with_currency",
         'pl.coalesce(korunas, "currency")',

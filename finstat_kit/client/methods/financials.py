@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import date
 from typing import Final, get_args
 
@@ -76,7 +77,10 @@ def filings(
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
     years, until = years_of(year), day_of(filed_until)
-    records, expected = _units_given(session, units, ico, years, max_requests, reports=False)
+    nothing = pl.DataFrame(schema=filing_rules.FILINGS)
+    records, expected = _units_given(
+        session, units, ico, years, max_requests, nothing, reports=False
+    )
     wanted = Wanted(years, consolidated, filed_until=until)
     if (answer := session.source.filings(records, wanted)) is not None:
         return answer
@@ -85,7 +89,7 @@ def filings(
         return filed
 
     return _by_chunks(
-        session, records, years, finish,
+        session, records, years, nothing, finish,
         expected=expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
 
@@ -173,18 +177,16 @@ def financials(
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
     arguments.one_of("activity", activity, get_args(item_rules.Activity))
-    columns = assemble.schema(item_rules.chosen(items, family)).names()
+    nothing = pl.DataFrame(schema=assemble.schema(item_rules.chosen(items, family)))
     until = day_of(filed_until)
-
-    def shape(figures: pl.DataFrame) -> pl.DataFrame:
-        return figures.select(columns)
-
     if dry_run:
         return plan(session, units, years, ico)
-    records, expected = _units_given(session, units, ico, years, max_requests, reports=True)
+    records, expected = _units_given(
+        session, units, ico, years, max_requests, nothing, reports=True
+    )
     wanted = Wanted(years, consolidated, from_previous, activity, until)
     if (answer := session.source.figures(records, wanted)) is not None:
-        return shape(answer)
+        return answer.select(nothing.columns)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(session, filed, advance)
@@ -198,8 +200,8 @@ def financials(
         )
 
     return _by_chunks(
-        session, records, years, finish,
-        expected=expected, consolidated=consolidated, until=until, progress=progress, shape=shape,
+        session, records, years, nothing, finish,
+        expected=expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
 
 
@@ -242,18 +244,27 @@ def _units_given(
     ico: str | Sequence[str] | None,
     years: Sequence[int] | None,
     most: int | None,
+    nothing: pl.DataFrame | None,
     *,
     reports: bool,
 ) -> tuple[pl.DataFrame, int]:
     """Return the records of the units in the arguments, each once, and the requests expected.
+
+    An error has *nothing* in ``.partial``, the empty result.
 
     Raises:
         UsageError: Before the first request, if the work takes too many.
     """
     if (units is None) == (ico is None):
         raise UsageError("give either units (records or ids) or ico")
+
+    def fetching() -> AbstractContextManager[None]:
+        text = "interrupted before the first unit was finished"
+        return attaching(lambda: nothing, lambda: text, going_on=session.going_on())
+
     if ico is not None:
-        units = Units("units", session).ids(ico=ico, progress=False)
+        with fetching():
+            units = Units("units", session).ids(ico=ico, progress=False)
     records = _records_given(units)
     if records is not None:
         records = records.unique("id", keep="first", maintain_order=True)
@@ -261,7 +272,8 @@ def _units_given(
     refuse_long_work(expected, session, most, at_most)
     if records is None:
         ids = arguments.ids(units, "units").unique(maintain_order=True)
-        records = records_or_ids("units", ids, session)
+        with fetching():
+            records = records_or_ids("units", ids, session)
         # The records show how many statements there are; before, their number was a guess.
         expected, at_most = _expected(session, records, units, years, reports=reports)
         refuse_long_work(ids.len() + expected, session, most, ids.len() + at_most)
@@ -287,13 +299,13 @@ def _by_chunks(
     session: Session,
     units: pl.DataFrame,
     years: Sequence[int] | None,
+    nothing: pl.DataFrame,
     finish: Callable[[pl.DataFrame, pl.DataFrame, Advance], pl.DataFrame],
     *,
     expected: int,
     consolidated: bool,
     until: date | None,
     progress: bool | None,
-    shape: Callable[[pl.DataFrame], pl.DataFrame] = lambda rows: rows,
 ) -> pl.DataFrame:
     """Find the filings of units chunk by chunk and finish each, so that an error loses one.
 
@@ -301,12 +313,12 @@ def _by_chunks(
         session: Of the register.
         units: Records of the units.
         years: Years that are wanted, None for all.
+        nothing: The result without a row.
         finish: Returns the rows of a chunk of units, out of their filings.
         expected: How many requests are to be expected.
         consolidated: Whether consolidated filings are wanted instead of individual ones.
         until: The last day of filing, None for any.
         progress: Whether a bar is shown.
-        shape: Returns the rows as they are returned, of all units or of those that are finished.
     """
     chunks: list[pl.DataFrame] = []
     first_year = None if years is None else years[0]
@@ -314,11 +326,7 @@ def _by_chunks(
         first_year = min(first_year, until.year)  # whether anything was filed by then
 
     def rows_so_far() -> pl.DataFrame:
-        if chunks:
-            return shape(pl.concat(chunks))
-        none, statements = units.clear(), KINDS["statements"].frame([])
-        filed = filing_rules.by_rule(none, statements, years, consolidated=consolidated)
-        return shape(finish(none, filed, lambda n: None))
+        return pl.concat([nothing, *(chunk.select(nothing.columns) for chunk in chunks)])
 
     def text() -> Either:
         number = sum(chunk["unit_id"].n_unique() for chunk in chunks)
@@ -458,5 +466,5 @@ def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) ->
             return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
         except NotFound:
             raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    records, _ = _units_given(session, unit, None, None, None, reports=True)
+    records, _ = _units_given(session, unit, None, None, None, None, reports=True)
     return one_unit(records, "unit")

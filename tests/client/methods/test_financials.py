@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,12 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.frames.financials import assemble as assembling, items, ratios
+from finstat_kit.frames.financials import (
+    assemble as assembling,
+    filings as filing_rules,
+    items,
+    ratios,
+)
 from finstat_kit.frames.financials.assemble import CARRIED
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import slow
@@ -1015,12 +1020,53 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
     with pytest.raises(fk.Interrupted, match=re.escape(".partial")) as caught:
         watched.financials(units, 2017, progress=False)
 
-    partial = caught.value.partial
-    assert partial is not None
-    done = partial["unit_id"].n_unique()
+    rows = caught.value.partial
+    assert rows is not None
+    done = rows["unit_id"].n_unique()
     assert done == (100 if many == 1_200 else 0)
-    assert partial.equals(SAMPLE.financials(units, 2017).head(done))
-    assert partial.schema == assembling.schema()
+    assert rows.equals(SAMPLE.financials(units, 2017).head(done))
+    assert rows.schema == assembling.schema()
+
+
+@pytest.mark.parametrize(
+    ("cut", "path", "by_ico"),
+    [
+        (KeyboardInterrupt(), "/api/uctovna-jednotka", False),
+        (b"<html>", "/api/uctovne-jednotky", True),
+        *slow(
+            (KeyboardInterrupt(), "/api/uctovne-jednotky", True),
+            (b"<html>", "/api/uctovna-jednotka", False),
+        ),
+    ],
+)
+def test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result(
+    cut: bytes | BaseException, path: str, by_ico: bool
+) -> None:
+    """``.partial`` is no frame of ids, nor of unit records, of which some were fetched."""
+    watched = Watched(SAMPLE)
+    whose: Any = {"ico": all_units()["ico"].drop_nulls()[0]} if by_ico else {}
+    given = () if by_ico else (firms()["id"].head(5),)
+
+    def ends(target: str, query: str) -> Reply | None:
+        if target != path or (not by_ico and len(watched.asked) < 3):
+            return None
+        if isinstance(cut, BaseException):
+            raise cut
+        return Reply(200, {}, cut)
+
+    for work, schema in (
+        (partial(watched.financials, items="sales"), assembling.schema(["sales"])),
+        (watched.filings, filing_rules.FILINGS),
+    ):
+        watched.asked.clear()
+        watched.instead = ends
+        with pytest.raises((fk.Interrupted, fk.RegisterError)) as caught:
+            work(*given, year=2017, **whose)
+
+        error: Any = caught.value
+        assert error.partial.is_empty()
+        assert error.partial.schema == schema
+        assert isinstance(error, fk.Interrupted) == isinstance(cut, BaseException)
 
 
 def test_long_work_is_refused_first() -> None:
