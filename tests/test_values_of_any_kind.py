@@ -44,7 +44,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "match_places": {"names": ["Senec"], "level": "municipality"},
         "match_units": {"frame": units.head(3), "ico": "ico", "name": "nazovUJ"},
         "count_by": {"frame": units},
-        "estimate": {"by": "kraj", "minutes": 0.01},
+        "estimate": {"by": "kraj", "n": 5},
         "plot_counts": {"frame": units},
         "plot_map": {"frame": units},
         "plot_spread": {"frame": fk.ratios(money), "value": "roa"},

@@ -687,24 +687,22 @@ class Register(Inner, Checked):
         self,
         by: By = "kraj",
         *,
-        minutes: float = 10,
-        n: int | None = None,
+        n: int = 2_000,
         seed: int = 1,
         changed_since: str | date | timedelta | None = None,
         max_requests: int | None = None,
         lang: Lang | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
-        """Estimate the counts by code of all units from the records that fit into ten minutes.
+        """Estimate the counts by code of all units from the records of a random sample.
 
         All ids are listed, and the records of a simple random sample of them fetched. From
-        ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``.
+        ``/api/uctovne-jednotky`` and ``/api/uctovna-jednotka``. Ctrl-C ends it: the estimate from
+        the records so far is returned, with a warning.
 
         Args:
             by: A code field, as in `count_by`.
-            minutes: Time for listing the ids and fetching records; ignored if *n* is given. In
-                process and from a mirror all records fit.
-            n: Number of records, without a time limit; all records if there are fewer.
+            n: Number of records; all records if there are fewer.
             seed: Seed of the draw; a larger sample contains every smaller one.
             changed_since: Only units changed on this day or later; None is everything.
             max_requests: Maximum number of records to fetch; None is 10,000 for a real host and
@@ -726,11 +724,9 @@ class Register(Inner, Checked):
             ``count_high``, for each row separately.
 
         Raises:
-            UsageError: An argument is wrong, more records than *max_requests* are needed, or
-                *minutes* pass before the first record.
+            UsageError: An argument is wrong, or *n* is more than *max_requests*.
             RegisterError: A request failed; ``.partial`` holds the estimate so far.
-            Interrupted: Ctrl-C; ``.partial`` holds the estimate so far, None before the first
-                record.
+            Interrupted: Ctrl-C before the first record.
 
         Example:
             >>> import finstat_kit as fk
@@ -742,7 +738,7 @@ class Register(Inner, Checked):
             (500, 20000)
         """
         return methods.estimate.estimate(
-            self._session, by, minutes=minutes, n=n, seed=seed, changed_since=changed_since,
+            self._session, by, n=n, seed=seed, changed_since=changed_since,
             max_requests=max_requests, lang=self._language(lang), progress=progress,
         )  # fmt: skip
 

@@ -21,6 +21,7 @@ from finstat_kit.mirror.local_register import LocalRegister
 from finstat_kit.protocol.wire import BY_FIELD, CodelistName
 
 SECONDS: Final = 60  # that a call may take
+_DRAWN: Final = 100  # records of an estimate
 _ITEMS: Final = ("sales", "operating_result", "net_profit", "total_assets", "equity", "liabilities")
 _SHOWN: Final = ("matched_by", "id", "ico", "nazovUJ", "mesto", "stav")
 _SOURCE: Final = ("kind", "months", "statement_id", "superseded_by", "report_id", "reason")
@@ -111,9 +112,9 @@ class Tools:
         reg = self._register
         if reg.rate is not None:
             frame = reg.estimate(
-                cast("By", by), minutes=SECONDS / 120, changed_since=changed_since, lang=self._lang
+                cast("By", by), n=_DRAWN, changed_since=changed_since, lang=self._lang
             )
-            call = f"fk.estimate({by!r}, minutes={SECONDS / 120}, changed_since={changed_since!r})"
+            call = f"fk.estimate({by!r}, n={_DRAWN}, changed_since={changed_since!r})"
             return self._answer(frame, call, "An estimate of a random sample.")
         records = reg.units.get(reg.units.ids(changed_since=changed_since))
         frame = reg.count_by(records, by, lang=self._lang)

@@ -45,7 +45,6 @@ from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Generator, Iterable
 
     from finstat_kit.client.collections.outage import Outcome
@@ -535,18 +534,14 @@ class _MirrorSource(Source):
             ) from interrupt
         return pl.concat(done)
 
-    def codelist(
-        self, name: str, *, refresh: bool = False, stop: threading.Event | None = None
-    ) -> pl.DataFrame:
+    def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
         entries = self._register._state().codelists[name]
         return entries.clone() if wire.CODELISTS[name].located else entries.drop("parent_code")
 
-    def form(
-        self, template: int, *, refresh: bool = False, stop: threading.Event | None = None
-    ) -> Form | None:
+    def form(self, template: int, *, refresh: bool = False) -> Form | None:
         held = self._register._state().form(template)
-        return super().form(template, refresh=refresh, stop=stop) if held is None else held
+        return super().form(template, refresh=refresh) if held is None else held
 
     def records(
         self,

@@ -127,7 +127,7 @@ def test_slovak_prepositions() -> None:
 @pytest.mark.slow
 def test_all_units_are_no_estimate() -> None:
     """With n = N there is nothing to be unsure of, and the charts are those of counts."""
-    table = SAMPLE.estimate(lang="en")
+    table = SAMPLE.estimate(n=3_000, lang="en")
     units = SAMPLE.units.get(SAMPLE.units.ids())
 
     for plot in (fk.plot_counts, fk.plot_map):

@@ -108,22 +108,18 @@ class Source:
         """Return the figures of units, None where they are put together from records."""
         return None
 
-    def codelist(
-        self, name: str, *, refresh: bool = False, stop: threading.Event | None = None
-    ) -> pl.DataFrame:
-        """Return a codelist, fetched at the first call, unless *stop* is set meanwhile.
+    def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
+        """Return a codelist, fetched at the first call.
 
         A clone, which shares the data: what a user does to the frame stays with the user.
         """
         known = self._session.fetched.codelists
         if name not in known or refresh:
             request = requests.codelist(wire.CODELISTS[name])
-            known[name] = self._session.cached_for_the_day(request, stop, refresh=refresh)
+            known[name] = self._session.cached_for_the_day(request, refresh=refresh)
         return known[name].clone()
 
-    def form(
-        self, template: int, *, refresh: bool = False, stop: threading.Event | None = None
-    ) -> Form | None:
+    def form(self, template: int, *, refresh: bool = False) -> Form | None:
         """Return a form, None where the register has no template of that id.
 
         Threads that need the same form wait for the one that requests it.
@@ -133,7 +129,7 @@ class Source:
             if template not in fetched or refresh:
                 try:
                     request = requests.template(template)
-                    form = self._session.cached_for_the_day(request, stop, refresh=refresh)
+                    form = self._session.cached_for_the_day(request, refresh=refresh)
                     fetched[template] = form
                 except NotFound:
                     fetched[template] = None
@@ -188,9 +184,8 @@ def outcomes(
     kind: Kind[Record],
     ids: Sequence[int],
     session: Session,
-    stop: threading.Event | None = None,
-    max_requests: int | None = None,
     *,
+    max_requests: int | None = None,
     keep: bool = False,
 ) -> Generator[Outcome, None, None]:
     """Yield each id, in their order, with its record or the error of that record alone.
@@ -199,7 +194,6 @@ def outcomes(
         kind: Kind of records.
         ids: None repeated.
         session: The register's session.
-        stop: Ends the work when it is set.
         max_requests: Maximum number of requests for records that the cache does not have.
         keep: Whether a record that the register fails to send, or a proxy before it, is taken for
             a fault of that record as long as the register is not down; see `settled`.
@@ -207,9 +201,8 @@ def outcomes(
     Raises:
         UsageError: More requests than *max_requests*, before the first record.
         RegisterError: Any fault that does not concern a single record, after all records before it.
-        Stopped: *stop* was set.
     """
-    cached_ids = ids_unchanged_in_cache(session, kind, ids, max_requests, stop)
+    cached_ids = ids_unchanged_in_cache(session, kind, ids, max_requests)
 
     def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         if stop.is_set():
@@ -222,7 +215,7 @@ def outcomes(
             return error
 
     faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError, *(DOUBTFUL if keep else ()))
-    fetched = in_order(ids, fetch, session.connections, stop)
+    fetched = in_order(ids, fetch, session.connections)
     with closing(fetched):  # an error ends its threads at once
         yield from settled(fetched, session, kind, ids) if keep else fetched
 
@@ -400,7 +393,6 @@ def ids_unchanged_in_cache(
     kind: Kind[Record],
     ids: Sequence[int],
     max_requests: int | None,
-    stop: threading.Event | None = None,
 ) -> frozenset[int]:
     """Return the ids whose cached records are still current, unless too many are not.
 
@@ -412,7 +404,6 @@ def ids_unchanged_in_cache(
         kind: Kind of records.
         ids: Ids of the requested records.
         max_requests: Maximum number of requests for the other records.
-        stop: Ends the work when it is set.
 
     Raises:
         UsageError: The other records need more requests than *max_requests*.
@@ -420,24 +411,20 @@ def ids_unchanged_in_cache(
     """
     if session.exchange.cache is None:  # then the caller has checked the number
         return frozenset()
-    cached_ids = _unchanged(session, session.exchange.cache, kind, ids, stop)
+    cached_ids = _unchanged(session, session.exchange.cache, kind, ids)
     refuse_long_work(len(ids) - len(cached_ids), session, max_requests)
     return cached_ids
 
 
 def _unchanged(
-    session: Session,
-    file: CacheFile,
-    kind: Kind[Record],
-    ids: Sequence[int],
-    stop: threading.Event | None,
+    session: Session, file: CacheFile, kind: Kind[Record], ids: Sequence[int]
 ) -> frozenset[int]:
     if file.undecided:  # any reply shows whether the file is of this register
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
         with suppress(NotHeld):
-            session.exchange.get(requests.count(newest), stop, keep=False)
+            session.exchange.get(requests.count(newest), keep=False)
     checked_at = session.exchange.now
-    ages = file.ages(kind.path, ids, stop)
+    ages = file.ages(kind.path, ids)
     young = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
     check_days = {
@@ -447,9 +434,9 @@ def _unchanged(
     }
     if not check_days:
         return frozenset(young)
-    checked = _ids_not_in_changes(session, kind.listed, check_days, stop)
+    checked = _ids_not_in_changes(session, kind.listed, check_days)
     if checked:
-        file.confirm(kind.path, sorted(checked), checked_at, stop)
+        file.confirm(kind.path, sorted(checked), checked_at)
     return frozenset(young | checked)
 
 
@@ -458,9 +445,7 @@ def _is_young(age: Kept, session: Session) -> bool:
     return 0 <= session.exchange.now - age.checked < session.max_age
 
 
-def _ids_not_in_changes(
-    session: Session, endpoint: str, old: dict[int, date], stop: threading.Event | None
-) -> set[int]:
+def _ids_not_in_changes(session: Session, endpoint: str, old: dict[int, date]) -> set[int]:
     """Return the ids absent from the list of changes since the oldest check.
 
     The list takes at most as many requests as the records themselves would; ids above the point
@@ -476,7 +461,7 @@ def _ids_not_in_changes(
     for _ in range(len(old)):
         assert query is not None
         try:
-            page = session.exchange.get(requests.page(query), stop, keep=False)
+            page = session.exchange.get(requests.page(query), keep=False)
         except NotHeld:
             return set()
         unchanged_ids.difference_update(page.ids.to_list())
