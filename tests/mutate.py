@@ -720,7 +720,7 @@ MUTATIONS = [
     Mutation(
         "a record that changed since it was kept is requested",
         "fetching.py:_unchanged",
-        "_ids_not_in_changes(session, kind.listed, check_days, stop)",
+        "_ids_not_in_changes(session, kind.listed, check_days)",
         "set(check_days)",
         "test_what_changed_between_two_runs_is_fetched_again",
     ),

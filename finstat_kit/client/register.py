@@ -19,7 +19,7 @@ from finstat_kit.arguments import AnyFrame, By, Checked, Frame, Grouping, Lang
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.collections.fetching import Source
-from finstat_kit.client.session import LIVE_RATE, Inner, Session
+from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Inner, Session
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels, locations as places
@@ -101,7 +101,7 @@ class Register(Inner, Checked):
         self.page_size = arguments.whole("page_size", page_size, 1, wire.MAX_PAGE)
         near = is_loopback(self.base_url) or not self.base_url.startswith("http")
         if _is_auto(connections):
-            connections = 1 if near else 4
+            connections = 1 if near else LIVE_CONNECTIONS
         self.connections = arguments.whole("connections", connections, 1, 256)
         self.rate = (None if near else LIVE_RATE) if _is_auto(rate) else _checked_rate(rate)
         self._deadline = arguments.positive("deadline", deadline)
@@ -1196,7 +1196,8 @@ class Register(Inner, Checked):
             With *dry_run* one row for each of ``units``, ``statements`` and ``reports``:
             ``collection`` (String), ``requests`` (Int64, the number to be expected), ``at_most``
             (Int64, null for reports, whose number the statements show), and of the expected
-            requests ``seconds`` (Float64) and ``bytes`` (Int64).
+            requests ``seconds_low`` and ``seconds_high`` (Float64: the duration, equal once the
+            register has replied) and ``bytes`` (Int64).
 
         Raises:
             UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.

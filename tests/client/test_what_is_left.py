@@ -43,7 +43,6 @@ CALLS: dict[str, Callable[[fk.Register], object]] = {
     "match_units": lambda register: register.match_units(
         {"ico": [f"1{number:07}" for number in range(300)]}, ico="ico"
     ),
-    "estimate": lambda register: register.estimate(n=200),
 }
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from finstat_kit.transport.cache_file import CacheFile
 
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
-# Record requests sent to a real host by default: half an hour at `LIVE_RATE`.
+# Record requests sent to a real host by default: half an hour to an hour.
 _MOST_REQUESTS: Final = 10_000
 
 
@@ -341,14 +341,17 @@ def refuse_long_work(
     most = most_requests(session, max_requests)
     if requests <= most:
         return
-    took = "" if session.rate is None else f", about {duration(requests / session.rate)}"
+    low, high = map(duration, session.seconds_of(requests))
+    number, _, unit = low.partition(" ")
+    span = high if low == high else f"{number if high.endswith(unit) else low} to {high}"
+    took = f", about {span}" if session.remote else ""
     needed = f"this needs {requests:,} requests"
     beyond = "" if at_most in (None, requests) else f" (at most {at_most:,})"
     cure = (
         "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
         "mirror ({}), which resumes after an interruption, or allow it by {}"
     )
-    fault = f"{needed}{beyond}, one per record{took} at the register's rate"
+    fault = f"{needed}{beyond}, one per record{took}"
     # The limit is named where somebody gave it.
     raise invalid(
         None if max_requests is None else "max_requests",

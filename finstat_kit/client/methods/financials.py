@@ -18,7 +18,7 @@ from finstat_kit.client.collections.fetching import (
     refuse_long_work,
 )
 from finstat_kit.client.methods.reference import register_first, shipped_first
-from finstat_kit.client.session import LIVE_RATE, Session
+from finstat_kit.client.session import Session
 from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
@@ -51,7 +51,8 @@ _PLAN: Final = pl.Schema(
         "collection": pl.String(),
         "requests": pl.Int64(),
         "at_most": pl.Int64(),
-        "seconds": pl.Float64(),
+        "seconds_low": pl.Float64(),
+        "seconds_high": pl.Float64(),
         "bytes": pl.Int64(),
     }
 )
@@ -134,9 +135,8 @@ def _expected_requests(
 
 def plan_of(session: Session, requests: Mapping[str, tuple[int, int | None]]) -> pl.DataFrame:
     """Return a plan: per collection the requests to be expected, and how many there can be."""
-    rate = session.rate or LIVE_RATE
     rows = [
-        (name, number, most, number / rate, number * _BYTES[name])
+        (name, number, most, *session.seconds_of(number), number * _BYTES[name])
         for name, (number, most) in requests.items()
     ]
     return pl.DataFrame(rows, schema=_PLAN, orient="row")

@@ -58,7 +58,7 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
 _MEASURED_IN: Final = {"amount": "EUR", "share": "share, 1 is 100 %", "number": "ratio"}
 _UNITS: Final = {
     "months": "months", "score": "share, 1 is 100 %", "seconds": "seconds", "bytes": "bytes",
-    "velkostPrilohy": "bytes", "age": "years",
+    "seconds_low": "seconds", "seconds_high": "seconds", "velkostPrilohy": "bytes", "age": "years",
 }  # fmt: skip
 _MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_restated", "_reason", "_label")
 _CODED: Final = {"nace_filed": "activities"}

@@ -10,6 +10,9 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.errors import TransportError
+from finstat_kit.protocol.wire import Reply
+from finstat_kit.transport.base import InProcess
+from tests.support.clock import FakeClock
 from tests.support.examples import examples
 from tests.support.registers import Watched
 
@@ -177,14 +180,30 @@ def test_what_is_planned() -> None:
         assert (sent == listed) == (year is None), year
     of_two = watched.financials(units, [2018, 2019], dry_run=True)
     assert watched.financials(units, iter([2018, 2019]), dry_run=True).equals(of_two)
-    slow = fk.Register("http://127.0.0.1:1", rate=5)
-    assert slow.financials([1, 2, 3], dry_run=True)["requests"].to_list() == [3, 36, 61]
-    assert slow.financials([1, 2, 3], dry_run=True)["seconds"][1] == 36 / 5
     of_a_year = SAMPLE.financials([1, 2, 3], 2020, dry_run=True)
     assert of_a_year["requests"].to_list() == [3, 24, 5]
     assert of_a_year["at_most"].to_list() == [3, 36, None]
-    # A sample has no limit: what the live register would take.
-    assert SAMPLE.financials([1, 2, 3], dry_run=True)["seconds"].to_list() == [0.6, 7.2, 12.2]
+    assert SAMPLE.financials([1, 2, 3], dry_run=True)["requests"].to_list() == [3, 36, 61]
+
+
+def test_a_plan_says_a_range_until_the_first_reply() -> None:
+    """Of a sample what the live register takes, of a real host then what its replies take."""
+    fake = FakeClock()
+
+    def answer(method: str, path: str, query: str) -> Reply:
+        fake.now += 2
+        return SAMPLE._answer(method, path.removeprefix("//register.example"), query)
+
+    live = fk.Register("http://register.example", transport=InProcess(answer, fake.timing()))
+    for register in (SAMPLE, live):
+        plan = register.financials([1, 2, 3], dry_run=True)
+        assert plan["seconds_low"].to_list() == pytest.approx([0.6, 7.2, 12.2])  # 5 per second
+        assert plan["seconds_high"].to_list() == [1.125, 13.5, 22.875]  # 4 of 1.5 s at a time
+
+    live.units.count()
+
+    plan = live.financials([1, 2, 3], dry_run=True)
+    assert plan["seconds_low"].to_list() == plan["seconds_high"].to_list() == [1.5, 18.0, 30.5]
 
 
 @pytest.mark.parametrize("units", ["365", [-1], pl.DataFrame({"ico": ["1"]})])
