@@ -70,7 +70,7 @@ def test_a_misspelt_name_names_its_neighbours(name: str) -> None:
             lambda: fk.units.get([5], max_requests=0),
             "max_requests",
             0,
-            "max_requests=0: this needs 1 requests, one per record at the register's rate; ",
+            "max_requests=0: this needs 1 requests, one per record; ",
         ),
         (
             lambda: fk.count_by(pl.DataFrame({"a": ["b"]}), "kraj"),

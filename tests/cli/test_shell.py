@@ -194,7 +194,7 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
         (["count", "--mirror", "x", "--cache", "y"],
          "--cache y: a mirror answers from disk; leave it out"),
         (["get", "210", "365", "--sample", "--max-requests", "1"],
-         "--max-requests 1: this needs 2 requests, one per record at the register's rate; give "
+         "--max-requests 1: this needs 2 requests, one per record; give "
          "fewer ids, such as those changed since a later day, take a sample of them, keep a mirror "
          "(finstat-kit sync FOLDER), which resumes after an interruption, or allow it by "
          "--max-requests 2"),
