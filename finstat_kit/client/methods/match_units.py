@@ -69,7 +69,7 @@ def match_units(
     seconds = 0.0 if names is None else len(misspelt) * names.height * _SECONDS_PER_NAME
     if dry_run:
         plan = plan_of(session, {"units": (expected, None)})
-        return plan.with_columns(pl.col("seconds") + seconds)
+        return plan.with_columns(pl.col("seconds_low", "seconds_high") + seconds)
     refuse_long_work(expected, session, max_requests)
     _warn_of_names(session, matcher.without_number(), has_names=names is not None)
     _warn_of_texts("values that are no IČO and no DIČ", matcher.unread)
