@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, ParamSpec, Protocol, TypeVar, get_args
 
 import polars as pl
 
-from finstat_kit.errors import Either, UsageError, invalid, value_in_python
+from finstat_kit.errors import UsageError, invalid, value_in_python
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.company_numbers import ICO, digits_in, visible, with_zeros
 from finstat_kit.protocol.wire import BEGINNING, MAX_ID, ZONE
@@ -50,11 +50,8 @@ _WHOLE: Final = frozenset({
     "template", "table", "row", "column", "number", "count", "sums_failing",
 })  # fmt: skip
 _SPAN: Final = re.compile(r"-[0-9]{1,6}d", re.ASCII)
-_A_DAY: Final = Either("give 'YYYY-MM-DD' or a datetime.date", "give YYYY-MM-DD")
-_A_DAY_OR_SPAN: Final = Either(
-    "give 'YYYY-MM-DD', a datetime.date, or '-30d' to count back",
-    "give YYYY-MM-DD, or -30d to count back 30 days",
-)
+_A_DAY: Final = "'YYYY-MM-DD' or a datetime.date"
+_A_DAY_OR_SPAN: Final = "'YYYY-MM-DD', a datetime.date, or '-30d' to count back"
 FIRST_YEAR: Final = 1990  # years before and after are slips
 LAST_YEAR: Final = 2100
 _YEAR: Final = re.compile("[0-9]{4}", re.ASCII)
@@ -104,7 +101,7 @@ _FRAMES: Final = re.compile(r"\b(?:DataFrame|LazyFrame|Series|Frame|AnyFrame|Giv
 _CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
 
 
-def day(name: str, value: object, cure: Either = _A_DAY) -> date:
+def day(name: str, value: object, give: str = _A_DAY) -> date:
     """Return a date given as text, date or datetime; an aware datetime in the register's zone."""
     # NaT of pandas is a datetime, and like that of numpy does not equal itself.
     if isinstance(value, datetime) and value == value:  # before date, which it also is
@@ -118,7 +115,7 @@ def day(name: str, value: object, cure: Either = _A_DAY) -> date:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise invalid(name, value, "is not a valid date", cure=cure)
+    raise invalid(name, value, "is not a valid date", give=give)
 
 
 def changed_since(value: object, today: Callable[[], date] | None = None) -> date:
@@ -142,7 +139,7 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
             "changed_since",
             value,
             "is not a valid date",
-            cure=Either(f"give '-{days[1]}' to count back", f"give -{days[1]} to count back"),
+            give=f"'-{days[1]}' to count back",
         )
     return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
 
@@ -169,9 +166,7 @@ def span(name: str, value: object) -> float:
         name,
         value,
         "is not a valid duration",
-        cure=Either(
-            "give a timedelta, '7d', '12h', '30min' or seconds", "give 7d, 12h, 30min or 90s"
-        ),
+        give="a timedelta, '7d', '12h', '30min' or seconds",
     )
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import dropwhile, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -35,13 +35,6 @@ if TYPE_CHECKING:
 
 
 _LONGEST: Final = 200  # characters of a value in a message
-
-
-class Either(NamedTuple):
-    """A phrase that names calls or arguments: in Python, and in a shell, where it may be empty."""
-
-    python: str
-    shell: str = ""
 
 
 def value_in_python(value: object) -> str:
@@ -55,31 +48,12 @@ def value_in_python(value: object) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
-class Wording:
-    """How errors name arguments: as in Python. The command has its own words."""
-
-    def argument(self, name: str, value: object = ...) -> str:
-        """Return the name of an argument, with its value if it has one."""
-        return name if value is ... else f"{name}={value_in_python(value)}"
-
-    def phrase(self, phrase: str | Either) -> str:
-        """Return a phrase in these words."""
-        return phrase.python if isinstance(phrase, Either) else phrase
-
-    def sentence(self, message: str, cure: str | Either) -> str:
-        """Return what happened and what to do."""
-        return "; ".join(part for part in (message, self.phrase(cure)) if part)
-
-
-PYTHON: Final = Wording()
-
-
 class RegisterError(Exception):
     """Base class of every error this package raises.
 
     Attributes:
         message: What happened.
-        cure: What to do; a phrase for Python and another for the command where they differ.
+        cure: What to do.
         url: Address of the failed request, if one was sent.
         attempts: Number of attempts made.
         cursor: All ids up to this one are in `partial`; resume with ``after_id=cursor``.
@@ -94,7 +68,7 @@ class RegisterError(Exception):
         self,
         message: str = "",
         *,
-        cure: str | Either = "",
+        cure: str = "",
         url: str | None = None,
         attempts: int | None = None,
         cursor: int | None = None,
@@ -110,20 +84,17 @@ class RegisterError(Exception):
         self.partial = partial
 
     def __str__(self) -> str:
-        return self.text(PYTHON)
-
-    def text(self, words: Wording) -> str:
-        """Return what happened, what to do, where it happened, and where to resume."""
         where = ""
         if self.url is not None:
             tried = f", tried {self.attempts} times" if (self.attempts or 0) > 1 else ""
             where = f"\n  at {self.url}{tried}"
         if self.cursor:
-            resume = words.argument("after_id", self.cursor)
-            where += f"\n  nothing is lost up to id {self.cursor}: resume with {resume}"
-        return words.sentence(self._happened(words), self.cure) + where
+            where += (
+                f"\n  nothing is lost up to id {self.cursor}: resume with after_id={self.cursor}"
+            )
+        return "; ".join(part for part in (self._happened(), self.cure) if part) + where
 
-    def _happened(self, words: Wording) -> str:
+    def _happened(self) -> str:
         return self.message
 
     def _render_traceback_(self) -> list[str]:
@@ -191,17 +162,18 @@ class UsageError(RegisterError, ValueError):
         *,
         argument: str | None = None,
         value: object = ...,
-        cure: str | Either = "",
+        cure: str = "",
     ) -> None:
         super().__init__(message, cure=cure)
         self.argument = argument
         self.value = value
 
-    def _happened(self, words: Wording) -> str:
+    def _happened(self) -> str:
         if self.argument is None:
             return self.message.removeprefix(": ")
+        value = "" if self.value is ... else f"={value_in_python(self.value)}"
         space = "" if self.message.startswith(":") else " "
-        return f"{words.argument(self.argument, self.value)}{space}{self.message}"
+        return f"{self.argument}{value}{space}{self.message}"
 
 
 def invalid(
@@ -210,7 +182,7 @@ def invalid(
     fault: str,
     *,
     give: str = "",
-    cure: str | Either = "",
+    cure: str = "",
 ) -> UsageError:
     """Return the error of an argument, whose cure is ``give …`` or any other.
 
@@ -279,7 +251,7 @@ class NotFound(RegisterError):
         self,
         message: str = "",
         *,
-        cure: str | Either = "",
+        cure: str = "",
         ids: Sequence[int] = (),
         partial: pl.DataFrame | None = None,
     ) -> None:
@@ -315,7 +287,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C, or an interrupted cell, with the rows fetched before it.
 
     Attributes:
-        message: How far it was, and in Python what to do.
+        message: How far it was, and what to do.
         cursor: All ids up to this one are in `partial`; None without one.
         partial: The rows fetched before the interruption, or None.
         going_on: How the work goes on, for a notebook.
@@ -325,7 +297,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(
         self,
-        message: str | Either = "",
+        message: str = "",
         *,
         cursor: int | None = None,
         partial: pl.DataFrame | None = None,
@@ -336,11 +308,7 @@ class Interrupted(KeyboardInterrupt):
         self.partial = partial
 
     def __str__(self) -> str:
-        return self.text(PYTHON)
-
-    def text(self, words: Wording) -> str:
-        """Return how far it was, and how to resume."""
-        return words.phrase(self.message)
+        return self.message
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows: how far it was, how it goes on, where the rows are.
@@ -353,7 +321,7 @@ class Interrupted(KeyboardInterrupt):
 @contextmanager
 def attaching(
     partial: Callable[[], pl.DataFrame | None],
-    text: Callable[[], str | Either],
+    text: Callable[[], str],
     cursor: Callable[[], int | None] = lambda: None,
     going_on: str = "",
 ) -> Iterator[None]:

@@ -18,7 +18,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit import errors
 from finstat_kit.client.session import Inner
-from finstat_kit.errors import Either, PagingError, RateLimited, RegisterUnavailable
+from finstat_kit.errors import PagingError, RateLimited, RegisterUnavailable
 from tests.mutate import MUTATIONS, found_tests, mutated, parsed
 
 PACKAGE = Path(fk.__file__).parent
@@ -194,8 +194,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         RateLimited("a", retry_after=7.0),
         fk.NotFound("a", ids=[1, 2]),
         PagingError("a", cursor=9),
-        fk.Interrupted(Either("b", "c"), cursor=4),
-        fk.UsageError("is no day", argument="a", value=date(2026, 1, 1), cure=Either("b", "c")),
+        fk.Interrupted("b", cursor=4),
+        fk.UsageError("is no day", argument="a", value=date(2026, 1, 1), cure="b"),
     ],
 )
 def test_errors_survive_pickling(error: Exception) -> None:

@@ -1,176 +1,146 @@
-"""The output of the command, on standard output or in a file.
+"""The output of a command: a table on a terminal, csv or ndjson in a pipe, or a file.
 
 Modules that load polars are imported where they are used, so that ``--help`` answers at once.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
-import signal
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
-from finstat_kit.errors import UsageError, invalid
+from finstat_kit.errors import Interrupted, RegisterError, invalid
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from finstat_kit.frames.files.write import Format
-
-FORMATS: Final = ("table", "csv", "ndjson", "parquet", "xlsx")
+Form = Literal["table", "csv", "ndjson"]
+_LONGEST: Final = 34  # of a cell on one line, with its margins; longer texts are wrapped
 
 
 class Output:
     """Where and how a command writes its result.
 
     Args:
-        form: The format, None for that of the file's name, else that of standard output.
+        form: The format on standard output; None is a table on a terminal, else csv.
         path: The file, None for standard output.
         columns: Names of the columns to write, joined by commas; None is all.
-        wide: Whether a terminal gets all columns, and not only those that fit.
 
     Attributes:
-        form: The format.
-        path: The file, None for standard output.
-        columns: Names of the chosen columns, None for all.
-        given: Whether any of the options was.
-        streams: Whether rows are written as they arrive: csv and ndjson on standard output.
-
-    Raises:
-        UsageError: The file's name has an unknown suffix, no file can be put there, or the format
-            is not for a terminal.
+        given: Whether any of them was.
     """
 
-    def __init__(
-        self, form: str | None, path: Path | None, columns: str | None, *, wide: bool
-    ) -> None:
-        self.given = (form, path, columns, wide) != (None, None, None, False)
-        self.form, self.path = _format_of(form, path), path
-        if path is not None:
-            from finstat_kit.frames.files.write import refuse_unwritable
-
-            with _named_as_option():
-                refuse_unwritable(path)
-        self.streams = path is None and self.form in ("csv", "ndjson")
-        self.columns = None if columns is None else list(dict.fromkeys(columns.split(",")))
-        self._wide = wide
-
-    @property
-    def shown(self) -> bool:
-        """Whether the result is a table on a terminal."""
-        return self.path is None and self.form == "table" and sys.stdout.isatty()
-
-    def rendered(self, frame: pl.DataFrame, *, header: bool = True) -> bytes:
-        """Return the chosen columns of a frame, or of its next part, as bytes of the format."""
-        from finstat_kit.frames.files.write import rendered
-
-        frame = self._chosen(frame)
-        if self.form == "table":
-            return harmless(f"{_full_table(frame)}\n").encode()
-        written: Format = self.form  # type: ignore[assignment]
-        return rendered(frame, written, header=header)
-
-    def write(self, frame: pl.DataFrame) -> None:
-        """Write the chosen columns of a frame."""
-        from finstat_kit.frames.files.write import put, write
-
-        if self.shown:
-            write_all(for_output(f"{self._for_terminal(self._chosen(frame))}\n".encode()))
-            return
-        if self.path is None:
-            write_all(for_output(self.rendered(frame)))
-            return
-        with _named_as_option():
-            if self.form != "table" and self.path.suffix.lower() == f".{self.form}":
-                write(self._chosen(frame), self.path)
-                return
-            put(self.rendered(frame), self.path)
+    def __init__(self, form: Form | None, path: Path | None, columns: str | None) -> None:
+        if form is not None and path is not None:
+            raise click.UsageError("--format is for standard output; the suffix names that of FILE")
+        self.given = (form, path, columns) != (None, None, None)
+        self._form: Form = form or ("table" if sys.stdout.isatty() else "csv")
+        self._path = path
+        self._columns = None if columns is None else list(dict.fromkeys(columns.split(",")))
 
     def check(self, schema: pl.Schema) -> None:
         """Refuse, before it is fetched, a result that cannot be written.
 
         Raises:
-            UsageError: It will not have a chosen column, or the format cannot hold a column.
+            UsageError: It will not have a chosen column, the format cannot hold a column, or the
+                file cannot be written.
         """
-        self.rendered(schema.to_frame())
+        from finstat_kit.frames.files.write import form_of, refuse_unwritable, rendered
+
+        frame = self._chosen(schema.to_frame())
+        if self._path is not None:
+            rendered(frame, form_of(self._path))
+            refuse_unwritable(self._path)
+        elif self._form != "table":
+            self._rendered(frame)
+
+    def write(self, frame: pl.DataFrame) -> None:
+        """Write the chosen columns of a frame."""
+        from finstat_kit.frames.files.write import write
+
+        frame = self._chosen(frame)
+        if self._path is not None:
+            write(frame, self._path)
+            return
+        data = self._rendered(frame)
+        if sys.stdout.isatty():
+            data = harmless(data.decode()).encode(sys.stdout.encoding, "replace")
+        write_all(data)
+
+    def fetch(self, call: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        """Return and write what a call returns; of one that is cut off write the rows before."""
+        try:
+            frame = call()
+        except (RegisterError, Interrupted) as error:
+            if error.partial is not None and error.partial.height:
+                self.write(error.partial)
+                click.echo(f"cut off after {error.partial.height:,} rows, written", err=True)
+            raise
+        self.write(frame)
+        return frame
 
     def _chosen(self, frame: pl.DataFrame) -> pl.DataFrame:
         from finstat_kit.arguments import near
 
-        if unknown := [name for name in self.columns or () if name not in frame.columns]:
-            raise invalid(
-                "columns",
-                ...,
-                f": there is no column {unknown[0]!r}",
-                cure=f"{near(unknown[0], frame.columns)}there are {', '.join(frame.columns)}",
-            )
-        return frame if self.columns is None else frame[self.columns]
+        for name in self._columns or ():
+            if name not in frame.columns:
+                cure = f"{near(name, frame.columns)}there are {', '.join(frame.columns)}"
+                raise invalid("columns", ..., f": there is no column {name!r}", cure=cure)
+        return frame if self._columns is None else frame[self._columns]
 
-    def _for_terminal(self, frame: pl.DataFrame) -> str:
-        """Return a table of the columns that fit; a single row that does not fit, line by line."""
-        import polars as pl
+    def _rendered(self, frame: pl.DataFrame) -> bytes:
+        from finstat_kit.frames.files.write import rendered
 
-        from finstat_kit.cli.vertical import fitting, vertical
+        if self._form != "table":
+            return rendered(frame, self._form)
+        table = _fitting(frame) if sys.stdout.isatty() else _whole(frame)
+        return harmless(f"{table}\n").encode()
 
-        table, width = _table(frame), shutil.get_terminal_size().columns
-        if self._wide or max(map(len, table.splitlines())) <= width:
-            return table
-        if frame.height == 1:
-            return vertical(frame)
-        number = frame.width if self.columns else fitting(table, width)
-        cut = number < frame.width
-        with pl.Config(tbl_hide_dataframe_shape=cut):
-            table = _table(frame[:, :number], width)
-        if not cut:
-            return table
+
+def _whole(frame: pl.DataFrame) -> str:
+    """Return a table of all rows and of whole values."""
+    import polars as pl
+
+    with pl.Config(fmt_table_cell_list_len=-1, fmt_float="full"):
+        return _table(frame, 65_535, rows=-1, letters=2**31)
+
+
+def _fitting(frame: pl.DataFrame) -> str:
+    """Return a table of the columns that fit the terminal, at least one, and their number."""
+    width = shutil.get_terminal_size().columns
+    border = next(line for line in _table(frame, 65_535).splitlines() if line.startswith("┌"))
+    ends = accumulate(min(len(cell), _LONGEST) + 1 for cell in border[1:-1].split("┬"))
+    number = max(1, sum(end < width for end in ends))
+    text = f"{frame.height:,} rows"
+    if number < frame.width:
         others = ", ".join(frame.columns[number:])
-        text = (
-            f"{frame.height:,} rows, {number} of {frame.width} columns; --wide shows all, "
-            f"--columns NAME,… chooses: {others}"
-        )
-        return f"{table}\n{textwrap.fill(text, width, max_lines=3, placeholder=' …')}"
+        text += f", {number} of {frame.width} columns; --columns NAME,… chooses others: {others}"
+    text = textwrap.fill(text, width, max_lines=3, placeholder=" …")
+    return f"{_table(frame[:, :number], width)}\n{text}"
 
 
-@contextlib.contextmanager
-def _named_as_option() -> Iterator[None]:
-    """Name the path of an error as the option that gave it."""
-    try:
-        yield
-    except UsageError as error:
-        error.argument = "output" if error.argument == "path" else error.argument
-        raise
+def _table(frame: pl.DataFrame, width: int, rows: int = 200, letters: int = 100) -> str:
+    import polars as pl
+
+    with pl.Config(
+        tbl_rows=rows, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=letters,
+        tbl_width_chars=width, tbl_hide_dataframe_shape=True,
+    ):  # fmt: skip
+        return str(frame)
 
 
-def _format_of(form: str | None, output: Path | None) -> str:
-    if form is None and output is not None:
-        form = output.suffix.removeprefix(".").lower()
-        if form not in FORMATS:
-            *most, last = (f".{known}" for known in FORMATS[1:])
-            raise UsageError(
-                f"--output {output}: give a name that ends in {', '.join(most)} or {last}, or "
-                "--format"
-            )
-    if form is None:
-        form = "table" if sys.stdout.isatty() else "csv"
-    if output is None and form in ("parquet", "xlsx") and sys.stdout.isatty():
-        raise click.UsageError(f"{form} is not for a terminal; give --output FILE")
-    return form
+def harmless(text: str) -> str:
+    """Return text sanitized for a terminal: no control sequences."""
+    from finstat_kit.protocol.untrusted import shown
 
-
-def cut_off(after: str, ids: pl.Series, done: int) -> None:
-    """Report after how much a command was cut off, and with which ids to resume."""
-    click.echo(
-        f"cut off after {after}; to resume, give the ids from {ids[done]} on, number {done + 1:,} "
-        f"of {ids.len():,}",
-        err=True,
-    )
+    return "\n".join(shown(line, None) for line in text.split("\n"))
 
 
 def set_encoding() -> None:
@@ -188,51 +158,6 @@ def write_all(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Defer Ctrl-C to the end of the block: a page is printed whole or not at all."""
-    struck: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: struck.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if struck:
-        raise KeyboardInterrupt
-
-
 def silence() -> None:
     """Write nothing more to standard output, not even at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def harmless(text: str) -> str:
-    """Return text sanitized for a terminal: no control sequences."""
-    from finstat_kit.protocol.untrusted import shown
-
-    return "\n".join(shown(line, None) for line in text.split("\n"))
-
-
-def for_output(data: bytes) -> bytes:
-    """Return text unchanged for a pipe, for a terminal sanitized and in its encoding."""
-    if not sys.stdout.isatty():
-        return data
-    return harmless(data.decode()).encode(sys.stdout.encoding, "replace")
-
-
-def _full_table(frame: pl.DataFrame) -> str:
-    """Return a table of all rows and of whole values, for a pipe or a file."""
-    import polars as pl
-
-    with pl.Config(fmt_table_cell_list_len=-1, fmt_float="full"):
-        return _table(frame, rows=-1, letters=2**31)
-
-
-def _table(frame: pl.DataFrame, width: int = 65_535, rows: int = 200, letters: int = 100) -> str:
-    import polars as pl
-
-    with pl.Config(
-        tbl_rows=rows, tbl_cols=-1, tbl_hide_column_data_types=True, fmt_str_lengths=letters,
-        tbl_width_chars=width,
-    ):  # fmt: skip
-        return str(frame)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import re
-import shlex
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from finstat_kit.client import openers
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
-from finstat_kit.errors import Either, UsageError, invalid
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
@@ -35,9 +34,8 @@ _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
     "  fk.use(fk.LIVE)       # the real register"
 )
-_OPTIONS: Final = "--sample (invented data), --live (the real register) or --mirror PATH"
 _NOT_CHOSEN: Final = "no register is chosen"
-_CHOOSE: Final = Either(f"choose one first:\n{_CHOICES}", f"give {_OPTIONS}")
+_CHOOSE: Final = f"choose one first:\n{_CHOICES}"
 # They need no register: the forms come with the package.
 _NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "items"})
 _FORM: Final = "/api/sablona"
@@ -228,7 +226,7 @@ def _register_of(
         name,
         register,
         "is not a register",
-        cure=Either(f"{meant}give a URL, or one of\n{choices}", f"{meant}give a URL, {_OPTIONS}"),
+        cure=f"{meant}give a URL, or one of\n{choices}",
     )
 
 
@@ -248,10 +246,7 @@ def _mirror(path: str, name: str) -> Register:
             name,
             f"mirror:{path}",
             f": there is no mirror in {path!r}",
-            cure=Either(
-                f"make it: fk.Mirror({path!r}, register=fk.LIVE).sync()",
-                f"make it: finstat-kit sync {shlex.quote(path)} --live",
-            ),
+            cure=f"make it: fk.Mirror({path!r}, register=fk.LIVE).sync()",
         )
     opened: Register = openers["mirror"](path, day)
     return opened

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import LIVE, WORDS, Register, moment, source_name
-from finstat_kit.errors import CacheError, Either
+from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, is_loopback
 from finstat_kit.transport.cache_database import CacheState
@@ -101,12 +100,7 @@ class Replay(Register):
         return entry.reply(self._file.about)
 
 
-def _recording(path: str | Path, url: str = LIVE, run: str = "") -> Either:
-    """Return the call, or the options, that record a register."""
-    where, options = {LIVE: ("fk.LIVE", "--live"), "sample:": ("'sample'", "--sample")}.get(
-        url, (repr(url), f"--url {shlex.quote(url)}")
-    )
-    return Either(
-        f"record it: {run}fk.use({where}, cache={str(path)!r})",
-        f"record it: run the same command with {options} --cache {shlex.quote(str(path))}",
-    )
+def _recording(path: str | Path, url: str = LIVE, run: str = "") -> str:
+    """Return the call that records a register."""
+    where = {LIVE: "fk.LIVE", "sample:": "'sample'"}.get(url, repr(url))
+    return f"record it: {run}fk.use({where}, cache={str(path)!r})"

@@ -17,7 +17,7 @@ from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_fo
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
 from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.register import Register
-from finstat_kit.errors import Interrupted, MirrorError, NotFound, UsageError
+from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
@@ -45,9 +45,8 @@ from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable
+    from collections.abc import Iterable
 
-    from finstat_kit.client.collections.outage import Outcome
 
 _UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 LogName = Literal[
@@ -561,15 +560,6 @@ class _MirrorSource(Source):
             error.message += self.why_missing(name, missing)
             raise error
         return frame
-
-    def outcomes(
-        self, name: str, ids: pl.Series, *, keep: bool, max_requests: int | None
-    ) -> Generator[Outcome, None, None]:
-        held = self._register._records_of(name, ids).with_columns(held=True)
-        rows = ids.alias("id").to_frame().join(held, on="id", how="left", maintain_order="left")
-        for row in rows.iter_rows(named=True):
-            id_ = row["id"]
-            yield id_, KINDS[name].of_row(row) if row["held"] else NotFound("no record", ids=[id_])
 
 
 class Frozen(LocalRegister):

@@ -16,7 +16,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
-from finstat_kit.errors import Either, MirrorError, UsageError
+from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, owned, snapshot
 from finstat_kit.mirror.state import steady
@@ -455,10 +455,7 @@ class Mirror(LocalRegister):
         if isinstance(register, LocalRegister):
             raise UsageError(
                 "a mirror is in step with a register, not with a mirror",
-                cure=Either(
-                    f"give the register: fk.Mirror({str(self.path)!r}, register=fk.LIVE)",
-                    "give the register, such as --live",
-                ),
+                cure=f"give the register: fk.Mirror({str(self.path)!r}, register=fk.LIVE)",
             )
         return register
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import UsageError
 from finstat_kit.mirror.storage.runs import About, Point
 
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
@@ -86,7 +86,7 @@ def not_held(
         cure = only
     return UsageError(
         f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}",
-        cure=Either(cure, "the next sync goes on with them"),
+        cure=cure,
     )
 
 
@@ -99,7 +99,7 @@ def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> Usage
         cure = f"take a later day than {day}, on which their records were kept"
     return UsageError(
         f"of {name} this mirror holds the ids alone",
-        cure=Either(f"{cure}, or use the register: fk.use(fk.LIVE)", "use the register"),
+        cure=f"{cure}, or use the register: fk.use(fk.LIVE)",
     )
 
 

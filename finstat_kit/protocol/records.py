@@ -352,15 +352,6 @@ class Kind(Generic[R]):
         _read_truths(reply)
         return shaped(reply, self.shape, where)
 
-    def of_row(self, row: Mapping[str, Any]) -> R:
-        """Return the record of a row of `frame`."""
-        tables = row.get("tabulky")
-        content = {
-            "titulnaStrana": row.get("titulnaStrana"),
-            "tabulky": tables and [{"data": cells} for cells in tables],
-        }
-        return msgspec.convert({**row, "obsah": content}, self.shape, dec_hook=_decoded_day)
-
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
         """Make a frame of checked records."""
         if not records:  # as often as not

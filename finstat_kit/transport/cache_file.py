@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 from finstat_kit import arguments
-from finstat_kit.errors import CacheError, Either, RegisterError, UsageError, warn
+from finstat_kit.errors import CacheError, RegisterError, UsageError, warn
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport.cache_database import (
     FIELDS,
@@ -290,7 +290,7 @@ class CacheFile:
             raise CacheError(
                 f"the file {self.path} was replaced: it is now of {written.name}, no longer of "
                 f"{ours.name}",
-                cure=Either(f"open it again: fk.use('cache:{self.path}')", "run it again"),
+                cure=f"open it again: fk.use('cache:{self.path}')",
             )
         raise UsageError(
             f": the file is of {written.name}, not of {ours.name}",

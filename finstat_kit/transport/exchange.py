@@ -203,30 +203,6 @@ class Exchange:
             else:
                 self._sleep(pause, stop)
 
-    def once(self, request: Request[bytes]) -> tuple[Reply, float]:
-        """Send a request once, without checks; return any reply and its duration in seconds.
-
-        Raises:
-            RegisterError: No complete reply arrived.
-        """
-        target = request.target
-        url = self.base_url + target
-        self._wait_for_turn(None)
-        sent_at = self._timing.clock()
-        try:
-            limits = Limits(sent_at + self._deadline, self._timing.clock, request.cap)
-            reply, wire = self._transport.send(url, limits)
-        except RegisterError as error:
-            self._note(target, type(error).__name__, 0, 1, good=False)
-            error.url = url
-            raise
-        self._note(target, reply.status, wire, 1, good=True)
-        return reply, self._timing.clock() - sent_at
-
-    def keep(self, request: Request[bytes], reply: Reply) -> None:
-        """Keep a reply of `once` in the cache file, if there is one."""
-        self._keep(request.target, reply, None, keep=True)
-
     def close(self) -> None:
         """Close the transport's connections, and the cache file."""
         self._transport.close()

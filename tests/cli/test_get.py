@@ -1,4 +1,4 @@
-"""Records as they arrive, and what is left of them when the command ends early."""
+"""Records in a shell, and what is left of them when the command ends early."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def record(id_: int) -> Sequence[Step]:
 
 BROKEN: Sequence[Step] = [reply(b'{"id":5,"kraj":7}')]
 GONE: Sequence[Step] = [reply(b"", 404)]
+REFUSED: Sequence[Step] = [reply(b"", 400)]
 
 
 def ids_of(csv: str) -> list[int]:
@@ -31,46 +32,33 @@ def ids_of(csv: str) -> list[int]:
 
 
 @pytest.mark.slow
-def test_rows_are_there_before_the_last_record_and_after_ctrl_c() -> None:
-    """The first row is read while the third record hangs; Ctrl-C writes the second one."""
+def test_records_before_an_interruption_are_written() -> None:
+    """Ctrl-C while the third record hangs writes the two before it."""
     with (
         FaultServer(record(3), record(4), [HANG]) as server,
         started("get", "3", "4", "5", "6", "--url", server.url) as process,
     ):
-        assert process.stdout is not None
-        assert process.stderr is not None
-        first = process.stdout.readline() + process.stdout.readline()
         while len(server.asked) < 3:
             pass
         process.send_signal(signal.SIGINT)
-        rest, said = process.stdout.read(), process.stderr.read()
-        process.wait(10)
+        printed, said = process.communicate(timeout=10)
 
-    assert ids_of(first) == [3]
-    assert ids_of(first + rest) == [3, 4]
+    assert ids_of(printed) == [3, 4]
     assert process.returncode == 130
-    assert said.splitlines()[0] == (
-        "cut off after 2 rows; to resume, give the ids from 5 on, number 3 of 4"
-    )
+    assert "interrupted after 2 of 4 records" in said
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("fault", quick([BROKEN, GONE, [reply(b"", 400)]], 1))
-@pytest.mark.parametrize("form", ["csv", "ndjson", "table", "parquet"])
-def test_what_was_fetched_before_an_error_is_written(
-    tmp_path: Path, fault: Sequence[Step], form: str
-) -> None:
-    """On standard output, in a file, in every format; exit code 1, and where to resume."""
-    output = tmp_path / f"units.{form}"
-    with FaultServer(record(3), record(4), fault) as server:
-        arguments = ["get", "3", "4", "5", "6", "--url", server.url]
-        if form == "parquet":
-            seen = called(*arguments, "--output", str(output))
-        else:
-            seen = called(*arguments, "--format", form)
+@pytest.mark.parametrize("form", ["csv", *slow("ndjson", "table", "parquet")])
+def test_records_before_an_error_are_written(tmp_path: Path, form: str) -> None:
+    """On standard output and in a file, in every format; exit code 1, and the error of Python."""
+    file = tmp_path / f"units.{form}"
+    with FaultServer(record(3), record(4), REFUSED) as server:
+        output = ["-o", str(file)] if form == "parquet" else ["--format", form]
+        seen = called("get", "3", "4", "5", "6", "--url", server.url, *output)
 
     assert seen.returncode == 1
-    assert "cut off after 2 rows; to resume, give the ids from 5 on" in seen.stderr
+    assert seen.stderr.startswith("cut off after 2 rows, written\nError: the register refuses")
     assert len(server.asked) == 3
     if form == "csv":
         assert ids_of(seen.stdout) == [3, 4]
@@ -80,35 +68,24 @@ def test_what_was_fetched_before_an_error_is_written(
         assert "│ 3 " in seen.stdout
         assert "│ 4 " in seen.stdout
     else:
-        assert pl.read_parquet(output)["id"].to_list() == [3, 4]
+        assert pl.read_parquet(file)["id"].to_list() == [3, 4]
 
 
-def test_keep_going_reports_unreadable_ids_at_the_end() -> None:
-    """A row for each readable record; the others are reported at the end, exit code 1."""
-    with FaultServer(record(3), GONE, BROKEN, record(6)) as server:
-        seen = called("get", "3", "4", "5", "6", "--keep-going", "--url", server.url)
+@pytest.mark.parametrize("fault", quick([GONE, BROKEN], 1))
+def test_an_id_without_a_readable_record_is_a_row_of_its_own(fault: Sequence[Step]) -> None:
+    """As `errors="keep"` makes it; the exit code is 1, and the ids are named."""
+    with FaultServer(record(3), fault, record(6)) as server:
+        seen = called("get", "3", "5", "6", "--columns", "id,kraj", "--url", server.url)
 
     assert seen.returncode == 1
-    assert ids_of(seen.stdout) == [3, 6]
-    told = seen.stderr.splitlines()
-    assert told[:2] == ["ids without a readable record: 2", "id 4: no record"]
-    assert told[2].startswith("id 5: $.kraj: expected a text, got 7")
-
-
-def test_keep_going_ends_at_other_faults() -> None:
-    """An error that is not of one record ends the command; what was unreadable is reported."""
-    with FaultServer(GONE, record(4), [reply(b"", 400)]) as server:
-        seen = called("get", "3", "4", "5", "--keep-going", "--url", server.url)
-
-    assert (seen.returncode, ids_of(seen.stdout)) == (1, [4])
-    assert "resume, give the ids from 5 on" in seen.stderr
-    assert "id 3: no record" in seen.stderr
+    assert seen.stdout == "id,kraj\n3,SK010\n5,\n6,SK010\n"
+    assert seen.stderr == "without a readable record: 1: 5\n"
 
 
 @pytest.mark.slow
 def test_rows_are_those_of_python() -> None:
-    """The rows of a stream are those of `fk.units.get`, repeats included."""
-    sample = fk.sample(1_200)  # more than are written at once
+    """The rows of `fk.units.get`, repeats included."""
+    sample = fk.sample(1_200)
     ids = sample.units.ids().sample(fraction=1, shuffle=True, seed=1)["id"].to_list()
     ids += ids[:5]
 
@@ -142,62 +119,15 @@ def test_a_closed_pipe_ends_it_silently() -> None:
     assert (ids_of(seen.stdout), seen.stderr, seen.returncode) == ([210], "", 0)
 
 
-@pytest.mark.parametrize("by", ["velkostOrganizacie", *slow("kraj")])
-def test_count_by_prints_the_table(by: str) -> None:
-    """The table of `count_by` over the records of the selection, in the language asked."""
-    sample = fk.sample()
-    units = sample.units.get(sample.units.ids(changed_since="2026-06-01", after_id=100_000))
-    arguments = ["--sample", "--changed-since", "2026-06-01", "--after-id", "100000"]
-
-    csv = run("count", "--by", by, *arguments, "--lang", "en")
-    table = run("count", "--by", by, *arguments, "--format", "table")
-
-    counts = sample.count_by(units, by, lang="en")  # type: ignore[arg-type]
-    assert csv.stdout == counts.with_columns(pl.col("share").round_sig_figs(6)).write_csv()
-    assert str(sample.count_by(units, by)["label"][0]) in table.stdout  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("command", [["count", "--by", "kraj"], ["get", "210", "365"]])
+@pytest.mark.parametrize("command", [["get", "210", "365"], ["financials", "210", "365"]])
 def test_long_work_is_refused_before_the_first_record(command: list[str]) -> None:
-    """The way out that the message names is an option of the shell."""
+    """With the way out, an argument whose name is an option here."""
     seen = called(*command, "--sample", "--max-requests", "1")
 
     assert (seen.returncode, seen.stdout) == (2, "")
-    assert seen.stderr.startswith("Error: --max-requests 1: this needs 2")
-    assert "or allow it by --max-requests 2" in seen.stderr
+    assert seen.stderr.startswith("Error: max_requests=1: this needs ")
+    assert "or allow it by max_requests=" in seen.stderr
     assert "cut off after" not in seen.stderr
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--lang", "en"],
-        ["--max-requests", "9"],
-        ["--format", "csv"],
-        ["--output", "x.csv"],
-        ["--columns", "code"],
-        ["--wide"],
-    ],
-)
-def test_options_that_would_do_nothing_are_refused(options: list[str]) -> None:
-    """Without --by, and of a mirror without --verify; --by counts units alone."""
-    assert run("count", "--sample", *options).exit_code == 2
-    seen = called("mirror", ".", *options)
-    assert (seen.returncode, seen.stdout) == (2, "")
-    assert run("count", "--sample", "--collection", "reports", "--by", "kraj").exit_code == 2
-
-
-def test_ids_into_a_file_that_were_cut_off_are_kept(tmp_path: Path) -> None:
-    """The ids before an error are in the file, and the message says where to resume, once."""
-    output = tmp_path / "ids.csv"
-    page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
-    with FaultServer(page, [reply(b"", 400)]) as server:
-        seen = called("ids", "--url", server.url, "--output", str(output))
-
-    assert (seen.stdout, seen.returncode) == ("", 1)
-    assert ids_of(output.read_text(encoding="utf-8-sig")) == [1, 2]
-    assert seen.stderr.startswith("cut off after 2 ids; to resume, add --after-id 2")
-    assert seen.stderr.count("after") == 2
 
 
 def test_records_of_another_collection() -> None:
@@ -213,3 +143,18 @@ def test_records_of_another_collection() -> None:
     assert rows["idSablony"].to_list() == sample.reports.get(rows["id"])["idSablony"].to_list()
     assert "parquet or ndjson" in refused.stderr
     assert refused.returncode == 2
+
+
+@pytest.mark.parametrize("by", ["velkostOrganizacie", *slow("kraj")])
+def test_the_pipe_of_three_commands_is_a_table_of_counts(by: str) -> None:
+    """`ids | get - | count - --by`: the table of `count_by` over the records, labelled."""
+    sample = fk.sample()
+    units = sample.units.get(sample.units.ids(changed_since="2026-06-01", after_id=100_000))
+    counts = sample.count_by(units, by, lang="en")  # type: ignore[arg-type]
+
+    ids = run("ids", "--sample", "--changed-since", "2026-06-01", "--after-id", "100000").stdout
+    for form in ("csv", "ndjson"):
+        records = run("get", "-", "--sample", "--format", form, stdin=ids).stdout
+        printed = run("count", "-", "--by", by, "--sample", "--lang", "en", stdin=records).stdout
+
+        assert printed == rendered(counts, "csv").decode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ import finstat_kit as fk
 from finstat_kit.cli.demo import language
 from tests.cli.test_commands import COMMAND, called, run
 from tests.support.examples import slow
-from tests.support.faults import PAGE, FaultServer, reply
 
 
 def complete(words: str) -> list[str]:
@@ -33,7 +33,7 @@ def test_commands_options_and_names_are_completed() -> None:
     assert complete("finstat-kit co") == ["codelist", "count"]
     assert complete("finstat-kit codelist re") == ["regions"]
     assert complete("finstat-kit count --by o") == ["okres"]
-    assert complete("finstat-kit get --k") == ["--keep-going"]
+    assert complete("finstat-kit get --m") == ["--max-requests", "--mirror"]
 
 
 def test_the_script_of_completion_is_printed() -> None:
@@ -54,38 +54,6 @@ def test_the_module_is_the_same_command() -> None:
     )
 
     assert (seen.stdout, seen.stderr, seen.returncode) == ("20000\n", "", 0)
-
-
-@pytest.mark.parametrize("command", ["sync", "mirror"])
-def test_a_url_is_no_folder(command: str) -> None:
-    """It is named as it was given, although a path has no two slashes."""
-    seen = called(command, "s3://bucket/ruz", *(["--sample"] if command == "sync" else []))
-
-    assert (seen.returncode, seen.stdout) == (2, "")
-    assert seen.stderr.startswith("Error: FOLDER s3://bucket/ruz is a URL, and a mirror is")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["sync", "none/ruz"],
-        ["mirror", "none"],
-        ["get", "210", "--output", "none/x.csv"],
-        ["ids", "--output", "none/x.csv"],
-    ],
-)
-def test_a_missing_folder_is_named_before_any_request(
-    tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is a sentence, and said before a request: the register here would answer none."""
-    register = [] if command[0] == "mirror" else ["--url", "http://127.0.0.1:9"]
-    monkeypatch.chdir(tmp_path)
-
-    seen = called(*command, *register)
-
-    assert (seen.returncode, seen.stdout) == (2, "")
-    assert seen.stderr == "Error: there is no folder 'none'; create it, or give another\n"
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -151,11 +119,12 @@ def test_an_argument_that_is_no_text_is_refused() -> None:
 
 def test_the_environment_names_the_language_of_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """FINSTAT_KIT_LANG is the language of labels where --lang names none."""
-    arguments = ["count", "--by", "kraj", "--sample", "--changed-since", "-30d"]
+    records = run("get", "210", "--sample").stdout
+    arguments = ["count", "-", "--by", "kraj", "--sample"]
     monkeypatch.setenv("FINSTAT_KIT_LANG", "en")
 
-    assert "Region of Bratislava" in run(*arguments).stdout
-    assert "Bratislavský kraj" in run(*arguments, "--lang", "sk").stdout
+    assert "Region of Bratislava" in run(*arguments, stdin=records).stdout
+    assert "Bratislavský kraj" in run(*arguments, "--lang", "sk", stdin=records).stdout
 
 
 def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
@@ -169,132 +138,47 @@ def test_a_span_of_days_counts_back_from_the_registers_day() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "call"),
     [
-        (["count", "--sample", "--changed-since", "1.7.2026"],
-         "--changed-since 1.7.2026 is not a valid date; give YYYY-MM-DD, or -30d to count back "
-         "30 days"),
-        (["count", "--sample", "--changed-since", "30d"],
-         "--changed-since 30d is not a valid date; give -30d to count back"),
-        (["ids", "--sample", "--after-id", "-1"],
-         "--after-id -1 is not allowed; give a whole number, 0 or more"),
-        (["find", " ", "--sample"], "TEXT ' ' is not allowed; give part of a name or of a code"),
-        (["get", "9" * 19, "--sample"],
-         f"ID {'9' * 19} is not allowed; give a whole number, 0 or more"),
-        (["count", "--url", "a b"],
-         "--url 'a b' is not a register; give a URL, --sample (invented data), --live (the real "
-         "register) or --mirror PATH"),
-        (["count", "--mirror", "a b"],
-         "--mirror 'a b': there is no mirror in 'a b'; make it: finstat-kit sync 'a b' --live"),
-        (["count", "--mirror", "s3://b/r"], "--mirror s3://b/r is a URL, and a mirror is written"),
-        (["mirror", "s3://b/r"], "FOLDER s3://b/r is a URL, and a mirror is written"),
-        (["count", "--url", "cache:no file"],
-         "there is no file 'no file'; record it: run the same command with --live --cache 'no "
-         "file'"),
-        (["count", "--mirror", "x", "--cache", "y"],
-         "--cache y: a mirror answers from disk; leave it out"),
-        (["get", "210", "365", "--sample", "--max-requests", "1"],
-         "--max-requests 1: this needs 2 requests, one per record; give "
-         "fewer ids, such as those changed since a later day, take a sample of them, keep a mirror "
-         "(finstat-kit sync FOLDER), which resumes after an interruption, or allow it by "
-         "--max-requests 2"),
-        (["get", "9089206", "--collection", "reports", "--sample", "--format", "csv"],
-         "the column 'titulnaStrana' holds structs, which csv and xlsx cannot; write parquet or "
-         "ndjson"),
-        (["sync", "r", "--sample", "--budget", "long"],
-         "--budget long is not a valid duration; give 7d, 12h, 30min or 90s"),
-        (["form", "3", "--sample"], "the register has no template 3"),
-        (["statement", "5", "--sample"], "1 of 1 ids have no record: 5"),
+        (["count", "--changed-since", "1.7.2026"],
+         lambda: fk.units.count(changed_since="1.7.2026")),
+        (["ids", "--after-id", "-1"], lambda: fk.units.ids(after_id=-1)),
+        (["find", " "], lambda: fk.locations(" ")),
+        (["financials", "--ico", "1"], lambda: fk.financials(ico="1")),
+        (["get", "210", "365", "--max-requests", "1"],
+         lambda: fk.units.get([210, 365], max_requests=1)),
+        (["sync", "r", "--budget", "long"],
+         lambda: fk.Mirror("r", register=fk.sample(1)).sync(budget="long")),
+        (["count", "--mirror", "a b"], lambda: fk.use("mirror:a b")),
+        (["count", "--url", "cache:no file"], lambda: fk.use("cache:no file")),
+        (["count", "--url", "http://u:p@x"], lambda: fk.use("http://u:p@x")),
+        (["count", "--sample", "--cache", "."], lambda: fk.use("sample", cache=".")),
     ],
 )  # fmt: skip
-def test_errors_are_in_the_words_of_the_shell(
-    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Options and commands stand where the library names arguments and calls; values are quoted."""
+def test_errors_are_those_of_python(
+    arguments: list[str], call: Callable[[], object], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """Word for word."""
     monkeypatch.chdir(tmp_path)
+    with fk.using(fk.sample()), pytest.raises(fk.RegisterError) as caught:
+        call()
 
-    seen = called(*arguments)
+    named = {"--url", "--mirror", "--sample"} & set(arguments)
+    seen = called(*arguments, *([] if named else ["--sample"]))
 
-    assert seen.stderr.removeprefix("Error: ").startswith(told)
-    assert not any(word in seen.stderr for word in ("fk.", "=", "()", ".partial", "datetime"))
+    assert seen.stderr == f"Error: {caught.value}\n"
 
 
-def test_a_variable_of_the_environment_is_named_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is no option of the command."""
+def test_a_register_that_the_environment_names_wrongly_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With its name."""
     monkeypatch.setenv("FINSTAT_KIT_URL", "nowhere at all")
-    register = called("count").stderr
+    register = called("count")
     monkeypatch.setenv("FINSTAT_KIT_LANG", "de")
-    language = called("count", "--sample").stderr
+    language = called("count", "--sample")
 
-    assert register.startswith("Error: FINSTAT_KIT_URL='nowhere at all' is not a register; give a")
-    assert language == "Error: FINSTAT_KIT_LANG=de is not known; give 'sk' or 'en'\n"
-
-
-def test_what_is_wrong_with_the_register_is_said_of_what_named_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The option or the variable, with its value, also where the library names another argument."""
-    monkeypatch.chdir(tmp_path)
-    fk.Mirror("ruz", register=fk.sample(3)).sync()
-
-    for option, name, told in (
-        ("--url", "http://u:p@x", ": it contains a name or a password, which"),
-        ("--mirror", "ruz@2020-01-01", ": the first sync of this mirror was completed on"),
-        ("--mirror", "ruz@2020-13-01", " is not a valid date; give YYYY-MM-DD"),
-    ):
-        by_option = called("count", option, name).stderr
-        variable = f"mirror:{name}" if option == "--mirror" else name
-        with monkeypatch.context() as patch:
-            patch.setenv("FINSTAT_KIT_URL", variable)
-            by_variable = called("count").stderr
-
-        shown = ("", "") if "password" in told else (f" {name}", f"={variable}")
-        assert by_option.startswith(f"Error: {option}{shown[0]}{told}")
-        assert by_variable.startswith(f"Error: FINSTAT_KIT_URL{shown[1]}{told}")
-
-
-@pytest.mark.parametrize(
-    "command", [["count", "--by", "kraj"], ["count"], ["get", "5"], ["filings", "5"]]
-)
-def test_an_error_names_only_options_of_the_command(command: list[str]) -> None:
-    """Only `ids` resumes after an id: the rest of a count is no count, and others have no ids."""
-    page = [reply(b'{"id":[1,2],"existujeDalsieId":true}')]
-    html = [reply(PAGE)]
-    with FaultServer(page if "--by" in command else html, html) as server:
-        seen = called(*command, "--url", server.url)
-
-    assert (seen.returncode, seen.stdout) == (1, "")
-    assert "HTML" in seen.stderr
-    assert "resume" not in seen.stderr
-
-
-@pytest.mark.slow
-def test_no_message_speaks_python(tmp_path: Path) -> None:
-    """No fault that a command line can make is told in Python."""
-    ruz = str(tmp_path / "ruz")
-    assert run("sync", ruz, "--sample", "--changed-since", "2026-06-25").exit_code == 0
-    file = tmp_path / "f"
-    file.touch()
-    told = [
-        called(*arguments).stderr
-        for arguments in (
-            ["count", "--url", ruz],
-            ["count", "--url", "http://u:p@127.0.0.1"],
-            ["count", "--sample", "--changed-since", "-99999d"],
-            ["count", "--sample", "--changed-since", "2030-01-01"],
-            ["ids", "--sample", "--after-id", "-1"],
-            ["get", "9999999999999999999", "--sample"],
-            ["sync", ruz, "--sample", "--changed-since", "2026-01-01"],
-            ["sync", ruz, "--url", "http://127.0.0.1:9"],
-            ["sync", str(file / "x"), "--sample"],
-            ["sync", "s3://bucket/ruz", "--sample"],
-            ["mirror", "s3://bucket/ruz"],
-            ["count", "--mirror", "s3://bucket/ruz"],
-            ["mirror", str(tmp_path), "--verify"],
-            ["serve", "--host", "192.0.2.1"],
-        )
-    ]
-
-    pythonic = ("fk.", "=", "()", ".partial", "datetime", "Traceback", "UserWarning")
-    assert all(told)
-    assert [text for text in told if any(word in text for word in pythonic)] == []
+    assert register.stderr.startswith("Error: register='nowhere at all' is not a register; give a")
+    assert language.stderr == "Error: FINSTAT_KIT_LANG='de' is not known; give 'sk' or 'en'\n"
+    assert register.returncode == language.returncode == 2

@@ -6,14 +6,11 @@ import contextlib
 import io
 import json
 import os
-import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -22,11 +19,8 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.cli.commands import cli
-from finstat_kit.cli.output import Output
-from finstat_kit.cli.vertical import vertical
-from finstat_kit.frames.reports.filed import Filed, as_text
+from finstat_kit.cli.output import _fitting, _whole
 from finstat_kit.protocol.untrusted import shown
-from finstat_kit.protocol.wire import BY_FIELD
 from tests.cli.test_commands import COMMAND
 from tests.conftest import Told
 from tests.support.faults import FaultServer, reply
@@ -85,17 +79,14 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("case", COMMANDS)
-def test_a_table_is_for_eyes(matrix: Told, url: str, tmp_path: Path, case: str) -> None:
-    """A table is for eyes, on standard output and in a file."""
+def test_a_table_is_for_eyes(matrix: Told, url: str, case: str) -> None:
+    """A table is for eyes."""
     arguments = [*COMMANDS[case], "--url", url]
 
     printed = CliRunner().invoke(cli, arguments).stdout
-    CliRunner().invoke(cli, [*arguments, "--output", str(tmp_path / "t.txt")])
-    written = (tmp_path / "t.txt").read_text(encoding="utf-8")
 
     assert "SK010" in printed
     assert "Ruža" in printed
-    assert written == printed
     matrix(
         f"control characters in {case}", "harmless", "harmless" if harmless(printed) else printed
     )
@@ -126,92 +117,11 @@ def test_a_terminal_gets_a_question_mark_for_what_it_cannot_show() -> None:
     assert "Tren?iansky kraj" in lines
 
 
-@pytest.mark.slow
-def test_a_record_too_wide_for_the_terminal_stands_upright() -> None:
-    """A line per field, with the label of a code; a table where it fits, or has two rows."""
-    lines = on_a_terminal("get", "210", "--sample", columns=80).splitlines()
-    found = ["find", "Malacky", "--sample", "--level", "municipality"]
-
-    assert lines[:2] == ["id                    210", "ico                   00470439"]
-    assert "kraj                  SK010  Bratislavský kraj" in lines
-    assert "sid                   –" in lines
-    assert len(lines) == 23
-    two = on_a_terminal("get", "210", "365", "--sample", columns=80)
-    assert "│ 210 " in two
-    assert "2 rows, 6 of 23 columns; --wide shows all" in two
-    assert "│ municipality ┆ " in on_a_terminal(*found, columns=80)
-    assert "level     municipality\n" in on_a_terminal(*found, columns=30)
-
-
-@pytest.mark.slow
-def test_a_statement_is_as_wide_as_the_terminal() -> None:
-    """Its captions are wrapped; a pipe gets them as wide as always."""
-    over_years = ("statement", "--ico", "00372491", "--years", "4", "--sample", "--lang", "en")
-
-    lines = on_a_terminal(*over_years, columns=80).splitlines()
-
-    assert "─" * 80 in lines
-    assert max(map(len, lines)) == 80
-
-
-@pytest.mark.slow
-def test_captions_of_a_form_are_wrapped_to_a_width() -> None:
-    """No letter is lost, and numbers keep their room: below captions that could not be read."""
-    statement = fk.sample().statement_history(365, 4, lang="en")
-    (widest,) = [line for line in str(statement).splitlines() if line.startswith("─")]
-    (numbers,) = [line for line in as_text(statement, 10).splitlines() if line.startswith("─")]
-    letters = Counter("".join(str(statement).split()).replace("─", ""))
-
-    for width in range(50, 200, 7):
-        lines = as_text(statement, width).splitlines()
-
-        (rule,) = [line for line in lines if line.startswith("─")]
-        assert max(map(len, lines)) <= max(width, len(numbers))
-        assert len(rule) == min(max(width, len(numbers)), len(widest))
-        assert Counter("".join("".join(lines).split()).replace("─", "")) == letters
-
-
-def test_four_columns_of_money_fit_a_terminal() -> None:
-    """The balance sheet of a municipality has 80 columns, its numbers below the captions."""
-    sample = fk.sample()
-    town = sample.units.get(sample.units.ids(legal_form_code="801", limit=1))
-    filing = sample.filings(town).filter(year=2019, counts=True)["report_ids"].explode()
-    form = sample.as_filed(sample.reports.get(filing), lang="sk")
-
-    lines = as_text(form, 80).splitlines()
-    wide = as_text(form).splitlines()
-
-    assert max(map(len, lines)) == 80
-    assert max(map(len, wide)) > 80
-    total = next(n for n, line in enumerate(lines) if "SPOLU MAJETOK" in line)
-    beside = next(line for line in wide if "SPOLU MAJETOK" in line)
-    assert len(lines[total + 1]) == 80
-    assert lines[total + 1].split() == beside[-len(lines[total + 1].lstrip()) :].split()
-
-
-def test_long_texts_of_a_statement_keep_to_the_terminal() -> None:
-    """Heading, title, names of tables and notes, as no filer is kept from long names."""
-    sample = fk.sample()
-    form = sample.as_filed(sample.reports.get([1]), lang="en")
-    name = " ".join(["Skúška"] * 30)
-    part = form.parts[0]._replace(name=name)
-    long = Filed(name, [("Unit", name)], [part], [name], "en")
-
-    lines = as_text(long, 80).splitlines()
-
-    assert max(map(len, lines)) == 80
-    assert sum(line.count("Skúška") for line in lines) == 4 * 30
-
-
-def shown_on(width: int, frame: pl.DataFrame, **options: Any) -> list[str]:
+def shown_on(width: int, frame: pl.DataFrame) -> list[str]:
     """Return the lines that a terminal of a width gets of a frame."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", str(width))
-        return (
-            Output("table", None, options.get("columns"), wide="wide" in options)
-            ._for_terminal(frame)
-            .splitlines()
-        )
+        return _fitting(frame).splitlines()
 
 
 @cache
@@ -222,7 +132,7 @@ def figures() -> pl.DataFrame:
 @pytest.mark.slow
 @given(width=st.integers(20, 400))
 def test_a_table_is_as_wide_as_the_terminal(width: int) -> None:
-    """The columns that fit, and how many there are; --wide shows all, whatever the width."""
+    """The columns that fit, and how many there are."""
     lines = shown_on(width, figures())
 
     borders = [line for line in lines if line.startswith("┌")]
@@ -230,8 +140,6 @@ def test_a_table_is_as_wide_as_the_terminal(width: int) -> None:
     assert max(map(len, lines)) <= max(width, 20)
     assert f"6 rows, {number} of {figures().width} columns" in " ".join(lines)
     assert number == 1 or number > (width - 60) // 45
-    (whole,) = [line for line in shown_on(width, figures(), wide=True) if line.startswith("┌")]
-    assert whole.count("┬") + 1 == figures().width
 
 
 def test_a_long_text_is_wrapped_and_hides_no_column() -> None:
@@ -241,28 +149,31 @@ def test_a_long_text_is_wrapped_and_hides_no_column() -> None:
     lines = shown_on(60, frame)
 
     assert max(map(len, lines)) <= 60
-    assert lines[1].count("┬") == 2
+    assert lines[0].count("┬") == 2
 
 
-@pytest.mark.parametrize("where", ["a pipe", "a file"])
-def test_a_table_in_a_pipe_or_a_file_is_not_cut(where: str, tmp_path: Path) -> None:
+def test_a_table_in_a_pipe_is_not_cut() -> None:
     """All rows, all letters and digits, all of a list; a terminal has limits."""
     frame = pl.DataFrame(
         {"n": range(300), "money": 1234567890.25, "text": "word " * 60, "ids": [[*range(9)]] * 300}
     )
-    output = Output("table", tmp_path / "t" if where == "a file" else None, None, wide=False)
 
-    if where == "a file":
-        output.write(frame)
-        lines = (tmp_path / "t").read_text(encoding="utf-8").splitlines()
-    else:
-        lines = output.rendered(frame).decode().splitlines()
+    lines = _whole(frame).splitlines()
 
     rows = [[cell.strip() for cell in line.strip("│").split("┆")] for line in lines if "┆" in line]
     ids = ", ".join(map(str, range(9)))
     money, text = "1234567890.25", ("word " * 60).strip()
     assert rows[1:] == [[str(n), money, text, f"[{ids}]"] for n in range(300)]
-    assert len(shown_on(500, frame, wide=True)) < 300
+    assert len(shown_on(500, frame)) < 300
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_the_columns_that_fit() -> None:
+    """Whatever the command, and their number."""
+    seen = on_a_terminal("get", "210", "365", "--sample", columns=80)
+
+    assert "│ 210 " in seen
+    assert "2 rows, 6 of 23 columns; --columns NAME,… chooses others:" in seen
 
 
 @pytest.mark.slow
@@ -278,7 +189,6 @@ def test_chosen_columns_are_shown_and_nothing_else(tmp_path: Path) -> None:
     assert printed[0] == names
     assert printed[1] == '2014,70173.0,"Skúška Orol 510, s. r. o.",'
     assert list(pl.read_ndjson(file).columns) == names.split(",")
-    assert shown_on(40, figures()[names.split(",")], columns=names)[1].count("┬") == 3
     ids = CliRunner().invoke(cli, ["get", "365", "210", "--sample", "--columns", "id,ico"]).stdout
     assert ids.splitlines() == ["id,ico", "365,00372491", "210,00470439"]
 
@@ -289,47 +199,6 @@ def test_an_unknown_column_is_refused_before_anything_is_fetched(command: list[s
     seen = CliRunner().invoke(cli, [*command, "--sample", "--columns", "idd"])
 
     assert str(seen.exception).startswith("columns: there is no column 'idd'; ")
-
-
-@pytest.mark.slow
-def test_a_value_upright_cannot_look_like_a_field() -> None:
-    """A line break within a value stays within its line."""
-    body = json.dumps({"id": 7, "nazovUJ": "A\nico   1\x1b[31m"}).encode()
-    with FaultServer([reply(body)]) as server:
-        lines = on_a_terminal("get", "7", "--url", server.url, columns=40).splitlines()
-
-    assert len(lines) == 23
-    assert "nazovUJ               A ico   1?[31m" in lines
-
-
-def test_an_upright_record_is_a_harmless_line_per_field() -> None:
-    """Names of fields, values and labels alike: none ends its line or steers the terminal."""
-    label = BY_FIELD["kraj"].label
-    values = {HOSTILE: "x", "nazovUJ": f"{HOSTILE}\nico  1", "kraj": "SK010", label: HOSTILE}
-
-    printed = vertical(pl.DataFrame(values | {"okres": None}))
-
-    name = shown(HOSTILE, None)
-    assert harmless(printed)
-    fields = [re.split("  +", line) for line in printed.split("\n")]
-    assert fields == [
-        [name, "x"],
-        ["nazovUJ", f"{name} ico", "1"],
-        ["kraj", "SK010", name],
-        ["okres", "–"],
-    ]
-
-
-def test_an_upright_report_has_the_beginning_of_its_tables() -> None:
-    """A record with values within values is a line per field too."""
-    report = fk.sample().reports.get(4750175)
-
-    lines = dict(re.split("  +", line, maxsplit=1) for line in vertical(report).splitlines())
-
-    assert list(lines) == report.columns
-    assert lines["tabulky"].startswith('[["35341", "3240", ')
-    assert len(lines["tabulky"]) == 200
-    assert lines["titulnaStrana"].startswith('{"nazovUctovnejJednotky": ')
 
 
 @pytest.mark.slow
@@ -359,7 +228,7 @@ def test_messages_are_harmless_whatever_they_repeat(tmp_path: Path) -> None:
             on_a_terminal(*arguments)
             for arguments in (
                 ["count", "--url", server.url],
-                ["label", str(broken), "--sample"],
+                ["count", str(broken), "--by", "kraj", "--sample"],
                 ["get", HOSTILE, "--sample"],
                 [HOSTILE],
                 ["mirror", str(folder)],

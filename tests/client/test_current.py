@@ -375,7 +375,7 @@ def test_signatures_show_plain_types(name: str) -> None:
     shown = str(inspect.signature(_public()[name]))  # type: ignore[arg-type]
 
     known = {
-        "AnyFrame", "Axes", "BaseTransport", "DataFrame", "Either", "Filed", "Frame",
+        "AnyFrame", "Axes", "BaseTransport", "DataFrame", "Filed", "Frame",
         "History", "Iterable", "Iterator",
         "LazyFrame", "Literal", "Mapping", "None", "Pages", "Path", "PathLike", "Register",
         "Sample", "Sequence", "Series", "Transport",

@@ -98,7 +98,8 @@ class Altered(fk.Register):
         self._sample = fk.sample(3_000)
         self._answers = answers
         self.asked = 0
-        super().__init__("altered:", page_size=1_000, transport=InProcess(self._answer))
+        carrier = InProcess(self._answer, FakeClock().timing(luck=0.01))
+        super().__init__("altered:", page_size=1_000, transport=carrier)
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked += 1

@@ -13,7 +13,7 @@ from finstat_kit.client.collections.fetching import get_records
 from finstat_kit.client.collections.scan import scan
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, invalid, value_in_python, warn
+from finstat_kit.errors import invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.company_numbers import DIC, digits_in, with_zeros
@@ -513,11 +513,8 @@ def matching_units(
             argument,
             ...,
             f": {value_in_python(text)} is a name, and the register has no search for names",
-            cure=Either(
-                "search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or "
-                "give an IČO, as text or by ico=",
-                "search a mirror: --mirror FOLDER after finstat-kit sync FOLDER, or give an IČO",
-            ),
+            cure="search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or "
+            "give an IČO, as text or by ico=",
         )
     numbers = dict(matches["matched_by"].value_counts(sort=False).sort("matched_by").iter_rows())
     numbers |= {"name": named} if named else {}

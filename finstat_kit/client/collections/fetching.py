@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
@@ -16,7 +15,6 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.outage import DOUBTFUL, Outcome, settled
 from finstat_kit.client.session import Session
 from finstat_kit.errors import (
-    Either,
     NotFound,
     NotHeld,
     ProtocolError,
@@ -151,14 +149,6 @@ class Source:
                 KINDS[name], ids.to_list(), session, advance, keep=keep, max_requests=max_requests
             )
 
-    def outcomes(
-        self, name: str, ids: pl.Series, *, keep: bool, max_requests: int | None
-    ) -> Generator[Outcome, None, None]:
-        """Yield each id, none repeated, with its record or the error of that record alone."""
-        return outcomes(
-            KINDS[name], ids.to_list(), self._session, max_requests=max_requests, keep=keep
-        )
-
 
 def get_records(
     name: str,
@@ -238,10 +228,9 @@ def fetch_records(
         last = kind.frame(batch)
         return pl.concat([*frames, last], rechunk=True) if frames else last
 
-    def text() -> Either:
+    def text() -> str:
         number = so_far().height + len(missing_ids)
-        done = f"interrupted after {number:,} of {len(ids):,} records"
-        return Either(f"{done}, which are in .partial", done)
+        return f"interrupted after {number:,} of {len(ids):,} records, which are in .partial"
 
     fetched = outcomes(kind, ids, session, max_requests=max_requests, keep=keep)
     with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
@@ -277,51 +266,10 @@ def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFoun
     others = "the others are in .partial of this error" if partial.height else "leave them out"
     return NotFound(
         f"{len(missing)} of {number} ids have no record: {shown}",
-        cure=Either(f'{others}, or get(ids, errors="keep") makes each a row of nulls'),
+        cure=f'{others}, or get(ids, errors="keep") makes each a row of nulls',
         ids=missing,
         partial=partial,
     )
-
-
-def stream_records(
-    name: str,
-    ids: pl.Series,
-    session: Session,
-    *,
-    max_requests: int | None,
-    progress: bool | None,
-    keep: bool,
-) -> Generator[Outcome, None, None]:
-    """Yield each id, in the order given, with its record or the error of that record alone.
-
-    An id that repeats is fetched once. What *keep* means: see `outcomes`.
-
-    Raises:
-        UsageError: More requests than *max_requests*, before the first one.
-        RegisterError: Any fault that does not concern a single record, after all records before it.
-    """
-    unique = ids.unique(maintain_order=True)
-    refuse_long_work(requests_for(session, KINDS[name], unique.to_list()), session, max_requests)
-    fetched = session.source.outcomes(name, unique, keep=keep, max_requests=max_requests)
-    repeats = {id_ for id_, times in Counter(ids).items() if times > 1}
-
-    def streamed() -> Generator[Outcome, None, None]:
-        repeated: dict[int, Record | RegisterError] = {}
-        with (
-            closing(fetched),
-            bar("records", unique.len(), watched=session.watched, progress=progress) as advance,
-        ):
-            for id_ in ids:
-                if id_ in repeated:
-                    yield id_, repeated[id_]
-                    continue
-                _, record = next(fetched)
-                advance(1)
-                if id_ in repeats:
-                    repeated[id_] = record
-                yield id_, record
-
-    return streamed()
 
 
 def refuse_long_work(
@@ -347,20 +295,15 @@ def refuse_long_work(
     took = f", about {span}" if session.remote else ""
     needed = f"this needs {requests:,} requests"
     beyond = "" if at_most in (None, requests) else f" (at most {at_most:,})"
-    cure = (
-        "give fewer ids, such as those changed since a later day, take a sample of them, keep a "
-        "mirror ({}), which resumes after an interruption, or allow it by {}"
-    )
     fault = f"{needed}{beyond}, one per record{took}"
     # The limit is named where somebody gave it.
     raise invalid(
         None if max_requests is None else "max_requests",
         most,
         f": {fault}" if max_requests is not None else f"{fault}; the limit is {most:,}",
-        cure=Either(
-            cure.format("fk.Mirror", f"max_requests={requests}"),
-            cure.format("finstat-kit sync FOLDER", f"--max-requests {requests}"),
-        ),
+        cure="give fewer ids, such as those changed since a later day, take a sample of them, keep "
+        "a mirror (fk.Mirror), which resumes after an interruption, or allow it by "
+        f"max_requests={requests}",
     )
 
 

@@ -18,7 +18,7 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, RegisterError, UsageError, attaching, invalid, warn
+from finstat_kit.errors import RegisterError, UsageError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
@@ -65,30 +65,21 @@ def answered_since(
     if part.extract:
         raise UsageError(
             f"this mirror is an extract of some units and has no list of {name}",
-            cure=Either(
-                "give the ids of the records, or read all of them: .snapshot()",
-                "give the ids of the records",
-            ),
+            cure="give the ids of the records, or read all of them: .snapshot()",
         )
     since = part.since
     if since is not None and day < since:
-        copy = "or a later day, or copy the whole register:"
         raise invalid(
             None if changed_since is None else "changed_since",
             str(day),
             f": this mirror holds what changed since {since}",
-            cure=Either(
-                f"give changed_since='{since}' {copy} fk.Mirror('another folder').sync()",
-                f"give --changed-since {since} {copy} finstat-kit sync FOLDER",
-            ),
+            give=f"changed_since='{since}' or a later day, or copy the whole register: "
+            "fk.Mirror('another folder').sync()",
         )
     if since is None and day != wire.BEGINNING and name in part.undated:
         raise UsageError(
             f"a mirror does not know when {name} changed",
-            cure=Either(
-                "leave out changed_since, or use the register",
-                "leave out --changed-since, or use the register",
-            ),
+            cure="leave out changed_since, or use the register",
         )
     return day
 
@@ -176,7 +167,7 @@ def ids(
         number = count_or_none(session, query, Stop(bar_closed, stop))
         return number if limit is None or number is None else min(limit, number)
 
-    def text() -> Either:
+    def text() -> str:
         partial, cursor = covered()
         return _how_to_go_on(name, query, cursor, partial.len())
 
@@ -244,15 +235,14 @@ class Pages(Iterator[pl.DataFrame]):
         return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
 
 
-def _how_to_go_on(name: str, query: Query, cursor: int, count: int) -> Either:
-    """Return the message of an interruption, in Python with a line that resumes the walk."""
+def _how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
+    """Return the message of an interruption, with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
     filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
-    done = f"interrupted after {count:,} ids"
-    return Either(
-        f'{done}; to resume:\n  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})',
-        done,
+    return (
+        f"interrupted after {count:,} ids; to resume:\n"
+        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
     )
 
 

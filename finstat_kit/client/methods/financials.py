@@ -19,7 +19,7 @@ from finstat_kit.client.collections.fetching import (
 )
 from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, UsageError, attaching, invalid
+from finstat_kit.errors import NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
     filing_order,
@@ -328,10 +328,10 @@ def _by_chunks(
     def rows_so_far() -> pl.DataFrame:
         return pl.concat([nothing, *(chunk.select(nothing.columns) for chunk in chunks)])
 
-    def text() -> Either:
+    def text() -> str:
         number = sum(chunk["unit_id"].n_unique() for chunk in chunks)
         message = f"interrupted after {number:,} of {units.height:,} units"
-        return Either(f"{message}, whose rows are in .partial", message)
+        return f"{message}, whose rows are in .partial"
 
     with (
         attaching(rows_so_far, text, going_on=session.going_on()),

@@ -17,7 +17,6 @@ from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.session import Session
 from finstat_kit.errors import (
-    Either,
     NotFound,
     UsageError,
     attaching,
@@ -58,7 +57,7 @@ def match_units(
     if names is None and ico is None:
         raise UsageError(
             "the register has no search for names",
-            cure=Either("give ico=, or match in a mirror: fk.use('mirror:FOLDER')"),
+            cure="give ico=, or match in a mirror: fk.use('mirror:FOLDER')",
         )
     matcher = matching.Matcher(rows, names)
     numbers = matcher.numbers()

@@ -8,7 +8,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.session import Session
-from finstat_kit.errors import Either, NotFound, attaching
+from finstat_kit.errors import NotFound, attaching
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
 from finstat_kit.protocol import forms, requests, wire
@@ -89,7 +89,7 @@ def template_part(session: Session, template: int, part: str, *, refresh: bool) 
     if requested is None:
         raise NotFound(
             f"the register has no template {template}",
-            cure=Either("fk.templates() lists those it has"),
+            cure="fk.templates() lists those it has",
             ids=[template],
         )
     return templates.rows_of(requested) if part == "rows" else templates.columns_of(requested)

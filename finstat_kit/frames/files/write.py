@@ -17,7 +17,7 @@ import polars as pl
 from polars import selectors as cs
 
 from finstat_kit import arguments
-from finstat_kit.errors import Either, RegisterError, UsageError, invalid
+from finstat_kit.errors import RegisterError, UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
 
@@ -33,8 +33,6 @@ _NAMED_NUMBERS: Final = (
     [pl.String, pl.Int64], [pl.Int32, pl.Int64],
     [pl.Int64, pl.String, pl.String, pl.String, pl.Float64],
 )  # fmt: skip
-# The apostrophe before a text that a spreadsheet would evaluate, where a program reads it.
-APOSTROPHE: Final = r"^'('*[=+@\t\r-])"
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 
@@ -87,14 +85,7 @@ def write(
     """
     frame = arguments.collected("frame", frame)
     path = arguments.path("path", path, "counts.xlsx")
-    form = _SUFFIXES.get(path.suffix.lower())
-    if form is None:
-        raise invalid(
-            "path",
-            str(path),
-            "has an unknown suffix",
-            give=f"a name that ends in {', '.join(_SUFFIXES)}",
-        )
+    form = form_of(path)
     for name, given, formats in (
         ("note", note is not None, ("xlsx", "parquet")),
         ("decimal_comma", decimal_comma, ("csv",)),
@@ -113,6 +104,21 @@ def write(
         data = rendered(frame, form, note=note, book=book)
     put(data, path)
     return path
+
+
+def form_of(path: Path) -> Format:
+    """Return the format that the suffix of a path names.
+
+    Raises:
+        UsageError: It names none.
+    """
+    form = _SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        suffixes = ", ".join(_SUFFIXES)
+        raise invalid(
+            "path", str(path), "has an unknown suffix", give=f"a name that ends in {suffixes}"
+        )
+    return form
 
 
 def _csv_for_excel(frame: pl.DataFrame, decimal_comma: bool) -> bytes:
@@ -269,9 +275,7 @@ def _plain(column: pl.Series) -> pl.Series:
         return column
     raise UsageError(
         f"the column {column.name!r} holds {kind}, which csv and xlsx cannot",
-        cure=Either(
-            "explode, unnest or cast it, or write parquet or ndjson", "write parquet or ndjson"
-        ),
+        cure="explode, unnest or cast it, or write parquet or ndjson",
     )
 
 

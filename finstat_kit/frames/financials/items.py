@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from finstat_kit import arguments
-from finstat_kit.errors import Either, UsageError, invalid
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.reports.cells import CELLS, REASON
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
@@ -194,11 +194,7 @@ def chosen(
     for name in item_names:
         if name not in names():
             near = arguments.near(name, names())
-            listing = Either(
-                "fk.items() lists them, and fk.ratios() the ratios of them",
-                f"give some of {', '.join(names())}",
-            )
-            cure = Either(near + listing.python, near + listing.shell)
+            cure = f"{near}fk.items() lists them, and fk.ratios() the ratios of them"
             raise invalid("items", name, "is not an item", cure=cure)
     return item_names
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
-from finstat_kit.errors import Either, UsageError, invalid, value_in_python
+from finstat_kit.errors import UsageError, invalid, value_in_python
 from finstat_kit.frames.places import groups
 from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
@@ -185,7 +185,7 @@ def code_columns(
             raise UsageError(
                 f"the frame has none of the columns {list(LOCATION_FIELDS)}, it has "
                 f"{schema.names()}",
-                cure=Either("name others by columns="),
+                cure="name others by columns=",
             )
         fields = [FIELDS[field] for field in present]
     elif isinstance(columns, Mapping):

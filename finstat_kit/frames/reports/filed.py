@@ -28,7 +28,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
 from finstat_kit.protocol.untrusted import escape, shown
 
-_CAPTIONS: Final = (24, 56)  # letters of a caption in a line of text, at least and at most
+_CAPTION: Final = 56  # letters of a caption in a line of text
 _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
@@ -315,78 +315,25 @@ def _day(value: object, lang: Lang) -> str:
     return day_text(value, lang) if isinstance(value, date) else str(value or "")
 
 
-def as_text(filed: Filed, width: int | None = None) -> str:
-    """Return a report as text; captions are wrapped, numbers aligned.
-
-    Args:
-        filed: The report.
-        width: Letters of a line, unless the numbers of a row take more; None is any number. Where
-            captions have no room beside the numbers, these stand below them.
-    """
-    blocks = [_wrapped(filed.heading, width)]
+def as_text(filed: Filed) -> str:
+    """Return a report as text; captions are wrapped, numbers aligned."""
+    blocks = [shown(filed.heading, None)]
     if filed.title:
         names = max(len(name) for name, _ in filed.title)
         blocks.append("\n".join(
-            _wrapped(f"{name:<{names}}  {value}", width, names + 2) for name, value in filed.title
+            shown(f"{name:<{names}}  {value}", None) for name, value in filed.title
         ))  # fmt: skip
-    blocks += [_text_of_part(part, width) for part in filed.parts]
+    blocks += [_text_of_part(part) for part in filed.parts]
     if filed.notes:
-        blocks.append("\n".join(_wrapped(note, width) for note in filed.notes))
+        blocks.append("\n".join(shown(note, None) for note in filed.notes))
     return "\n\n".join(blocks)
 
 
-def _wrapped(text: str, width: int | None, indent: int = 0) -> str:
-    line = shown(text, None)
-    indents = " " * indent
-    return line if width is None else textwrap.fill(line, width, subsequent_indent=indents)
-
-
-class _Columns(NamedTuple):
-    """Where a table of text has its columns.
-
-    Attributes:
-        numbers: Width of the numbers of rows.
-        marks: Width of their marks.
-        captions: Width of captions.
-        values: Width of each column of values.
-        margin: Width of all before the values.
-        line: The line of a caption beside which its values stand: the first, or the last.
-    """
-
-    numbers: int
-    marks: int
-    captions: int
-    values: list[int]
-    margin: int
-    line: int
-
-    @property
-    def all_values(self) -> int:
-        """The width of all columns of values."""
-        return sum(self.values) + len(_GAP) * len(self.values)
-
-
-def _columns_of(part: Part, width: int | None) -> _Columns:
-    """Return the columns of a table; of a narrow one values stand below the captions."""
+def _text_of_part(part: Part) -> str:
     numbers = max((len(line.number) for line in part.lines), default=0)
     marks = max((len(line.mark) for line in part.lines), default=0)
-    before = numbers + len(_GAP) + marks + len(_GAP)
-    least, most = _CAPTIONS
-    columns = _Columns(numbers, marks, most, _widths(part), before + most, 0)
-    if width is None:
-        return columns
-    left = width - columns.all_values
-    if left < before + least:
-        captions = max(width - before, least)
-        return columns._replace(captions=captions, margin=max(left, 0), line=-1)
-    captions = min(left - before, most)
-    return columns._replace(captions=captions, margin=before + captions)
-
-
-def _text_of_part(part: Part, width: int | None) -> str:
-    columns = _columns_of(part, width)
-    widths, margin = columns.values, columns.margin
-    rows = [_wrapped(part.name + (" [sk]" if part.marked else ""), width)]
+    margin, widths = numbers + marks + 2 * len(_GAP) + _CAPTION, _widths(part)
+    rows = [shown(part.name + (" [sk]" if part.marked else ""), None)]
     periods, measures = [period for period, _ in part.heads], [m for _, m in part.heads]
     above = "".join(
         _GAP + f"{period:>{sum(widths[start:end]) + len(_GAP) * (end - start - 1)}}"
@@ -394,24 +341,16 @@ def _text_of_part(part: Part, width: int | None) -> str:
     )
     rows += [" " * margin + above] if any(periods) else []
     rows += [(" " * margin + _GAP + _aligned(measures, widths)).rstrip()] if any(measures) else []
-    rows.append("─" * (margin + columns.all_values))
+    rows.append("─" * (margin + sum(widths) + len(_GAP) * len(widths)))
     for line in part.lines:
-        rows += _text_of_line(line, columns)
+        indent = " " * (_INDENT * line.level)
+        caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
+        first, *others = textwrap.wrap(indent + caption, _CAPTION, subsequent_indent=indent) or [""]
+        first = f"{line.number:>{numbers}}{_GAP}{line.mark:<{marks}}{_GAP}{first}"
+        values = _aligned([shown(value, None) for value in line.values], widths)
+        rows.append(f"{first:<{margin}}{_GAP}{values}".rstrip())
+        rows += [" " * (margin - _CAPTION) + rest for rest in others]
     return "\n".join(rows)
-
-
-def _text_of_line(line: Line, columns: _Columns) -> list[str]:
-    indent = " " * (_INDENT * line.level)
-    caption = shown(line.caption, None) + (" [sk]" if line.marked else "")
-    wrapped = textwrap.wrap(indent + caption, columns.captions, subsequent_indent=indent) or [""]
-    first = f"{line.number:>{columns.numbers}}{_GAP}{line.mark:<{columns.marks}}{_GAP}"
-    lines = [first + wrapped[0], *(" " * len(first) + rest for rest in wrapped[1:])]
-    cells, place = [shown(value, None) for value in line.values], columns.line
-    if any(cells) and len(lines[place]) > columns.margin:
-        lines.append("")
-    values = _aligned(cells, columns.values)
-    lines[place] = f"{lines[place]:<{columns.margin}}{_GAP}{values}".rstrip()
-    return lines
 
 
 def _widths(part: Part) -> list[int]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.errors import Either, MirrorError
+from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.storage.cells import ORDER, STORED
 from finstat_kit.mirror.storage.checks import Checks
 from finstat_kit.mirror.storage.files import File, Layout
@@ -75,10 +75,7 @@ class Folder:
                 if not self.runs.exist():
                     raise MirrorError(
                         f"there is no mirror in {self.path}",
-                        cure=Either(
-                            "sync() creates one, or give another folder",
-                            "finstat-kit sync creates one; or give another folder",
-                        ),
+                        cure="sync() creates one, or give another folder",
                     )
                 pending = None
                 with contextlib.suppress(MirrorError):

@@ -1,0 +1,82 @@
+"""The command of figures: `financials`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from finstat_kit.cli import options, reading
+from finstat_kit.cli.output import Output
+from finstat_kit.cli.records import end_with
+
+if TYPE_CHECKING:
+    from finstat_kit.client.register import Register
+    from finstat_kit.frames.financials.items import Family
+
+
+@click.command()
+@click.argument("id_", metavar="[ID…]", nargs=-1)
+@click.option("--ico", help="Instead of ids: all units with this IČO.")
+@click.option(
+    "--year",
+    type=click.IntRange(1990, 2100),
+    multiple=True,
+    help="Year in which the period ends; may be repeated; default: all years.",
+)
+@click.option("--items", metavar="NAME,…", help="Only these items; default: all.")
+@click.option(
+    "--family",
+    type=click.Choice(["business", "public", "non_profit", "single_entry"]),
+    help="Only the items of this family of forms, of all rows.",
+)
+@click.option("--consolidated", is_flag=True, help="Consolidated statements, not individual ones.")
+@click.option(
+    "--from-previous",
+    is_flag=True,
+    help="Also rows for the period before, from the previous-period column of each filing.",
+)
+@click.option(
+    "--activity",
+    type=click.Choice(["total", "main", "business"]),
+    default="total",
+    show_default=True,
+    help="Column of costs and revenue of a public body or a non-profit.",
+)
+@click.option(
+    "--filed-until",
+    metavar="YYYY-MM-DD",
+    help="As known on this day: without what was filed later, corrections too.",
+)
+@options.max_requests
+@options.register
+@options.output
+def financials(
+    id_: tuple[str, ...],
+    ico: str | None,
+    year: tuple[int, ...],
+    items: str | None,
+    family: Family | None,
+    reg: Register,
+    output: Output,
+    **passed: options.Passed,
+) -> None:
+    """Print figures of units, one row per unit and year; "-" reads standard input, as `get` does.
+
+    Without figures the column "reason" shows why. If the command ends early, the rows of the
+    units finished before are written. The exit code is 1 where a unit has no readable record.
+    """
+    if (ico is None) == (not id_):
+        raise click.UsageError("give either ids of units or --ico")
+    from finstat_kit.frames.financials import items as items_of
+    from finstat_kit.frames.financials.assemble import schema
+
+    names = items_of.chosen(None if items is None else items.split(","), family)
+    output.check(schema(names))
+    units = reading.ids(id_, "units").unique(maintain_order=True) if id_ else None
+    figures = output.fetch(
+        lambda: reg.financials(units, year or None, ico=ico, items=names, **passed)
+    )
+    # A record that can be read has a name or an IČO.
+    bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
+    end_with(bare["unit_id"].unique().sort())
