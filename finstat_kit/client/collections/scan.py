@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections import walk
-from finstat_kit.errors import Either, UsageError
+from finstat_kit.errors import UsageError
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 
@@ -26,10 +26,8 @@ def scan(collection: Collection, changed_since: Since) -> pl.LazyFrame:
         raise UsageError(
             "a scan needs all records at hand, as a mirror or a sample has them; this register "
             "takes a request for each",
-            cure=Either(
-                f"fetch those you need, fk.{name}.get(fk.{name}.ids(changed_since=…)), or keep a "
-                "copy: fk.Mirror('ruz').sync()"
-            ),
+            cure=f"fetch those you need, fk.{name}.get(fk.{name}.ids(changed_since=…)), or keep a "
+            "copy: fk.Mirror('ruz').sync()",
         )
     query = walk.query_of(session, name, changed_since)
     if (records := source.all_records(name)) is not None:
