@@ -529,7 +529,7 @@ MUTATIONS = [
         "collection.py:unit_of",
         "sum(numbers.values())",
         "1",
-        "test_filings_of_a_number_with_two_meanings_lists_both_units",
+        "test_a_number_of_two_units_is_an_error_that_lists_both",
     ),
     Mutation(
         "a scan over requests is refused",

@@ -17,6 +17,7 @@ import finstat_kit as fk
 from finstat_kit.cli import commands
 from finstat_kit.health.checks import CHECKS
 from finstat_kit.protocol.wire import Reply
+from tests.support.clock import FakeClock
 from tests.support.examples import slow
 from tests.support.faults import CLOSE, FaultServer, reply
 from tests.support.pages import ROOT
@@ -24,6 +25,11 @@ from tests.support.registers import Altered, Watched
 
 HTML = b"<html><body>Request Rejected. Your support ID is 1</body></html>"
 MOST_REQUESTS = 110  # with what is asked again after a fault
+
+
+def altered(answers: dict[str, Any]) -> Altered:
+    """Return a register of given answers that waits for nothing."""
+    return Altered(answers, FakeClock().timing(luck=0.01))
 
 
 def changed(change: Callable[[Any], Any]) -> Callable[[bytes], bytes]:
@@ -96,7 +102,7 @@ def test_each_fault_is_on_its_own_line(
     path: str, answer: object, check: str, status: str, seen: str
 ) -> None:
     """Each fault is on the line it belongs to, with what it means."""
-    register = Altered({path: answer})
+    register = altered({path: answer})
 
     report = fk.doctor(register=register)
 
@@ -171,7 +177,7 @@ def test_a_report_names_nobody() -> None:
         if field == "broken":
             change = lambda body: "{'x': Ján Novák 1970".encode()  # noqa: E731
         page = b"<html>Your address is 10.20.30.40, your number 44556677</html>"
-        register = Altered({"uctovna-jednotka": change, "sidla": Reply(404, {}, page)})
+        register = altered({"uctovna-jednotka": change, "sidla": Reply(404, {}, page)})
 
         text = fk.doctor(register=register).write_csv()
 
@@ -231,7 +237,7 @@ def test_every_line_says_what_is_expected_and_what_to_do() -> None:
 
 def test_the_worst_comes_first() -> None:
     """Frames are shown by their head: there stands what is wrong."""
-    report = fk.doctor(register=Altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
+    report = fk.doctor(register=altered({"kraje": HTML, "sidla": b'{"lokacie":[]}'}))
 
     ranks = [["fail", "warn", "ok"].index(status) for status in report["status"]]
     assert ranks == sorted(ranks)
@@ -264,7 +270,7 @@ def test_a_register_in_ruins_is_left_alone(steps: list[Any], seen: str, lines: i
 
 def test_what_was_found_before_a_refusal_is_reported() -> None:
     """What was found before the register asks to be left alone is in the report."""
-    register = Altered({"okresy": Reply(429, {"Retry-After": "600"}, b"")})
+    register = altered({"okresy": Reply(429, {"Retry-After": "600"}, b"")})
 
     report = fk.doctor(register=register)
 
@@ -327,7 +333,7 @@ def test_captions_that_differ_are_listed() -> None:
     def altered(body: bytes) -> bytes:
         return body.replace(b"Vlastn\xc3\xa9 imanie r. 81", b"Vlastn\xc3\xa9 zdroje r. 81")
 
-    report = fk.doctor(register=Altered({"sablona": altered}))
+    report = fk.doctor(register=altered({"sablona": altered}))
 
     line = report.row(by_predicate=pl.col("check") == "forms", named=True)
     assert line["status"] == "warn"

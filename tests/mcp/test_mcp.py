@@ -248,6 +248,15 @@ def test_an_error_has_its_cure(
     assert text in text_of(found)
 
 
+def test_a_number_of_two_units_is_an_error_that_lists_both() -> None:
+    """The id of one is the IČO of the other."""
+    fault = fault_of(fk.sample(), "unit", unit="61387")
+
+    assert "these are 2 units; give the IČO of one" in fault
+    assert "61387, " in fault
+    assert "761969, " in fault
+
+
 def test_more_than_the_polite_limit_is_refused_with_its_price(sample: Sample, unit: int) -> None:
     """By the rate of the register: what does not fit into a call is not begun."""
     register = Watched(sample, rate=0.2)  # twelve requests in a minute

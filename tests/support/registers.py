@@ -94,12 +94,11 @@ class Altered(fk.Register):
     function that makes a body or a reply of the sample's body.
     """
 
-    def __init__(self, answers: Mapping[str, object]) -> None:
+    def __init__(self, answers: Mapping[str, object], timing: Timing | None = None) -> None:
         self._sample = fk.sample(3_000)
         self._answers = answers
         self.asked = 0
-        carrier = InProcess(self._answer, FakeClock().timing(luck=0.01))
-        super().__init__("altered:", page_size=1_000, transport=carrier)
+        super().__init__("altered:", page_size=1_000, transport=InProcess(self._answer, timing))
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         self.asked += 1
