@@ -580,13 +580,6 @@ MUTATIONS = [
         '", blanks=True"',
         "test_code_gives_the_rows_on_the_screen",
     ),
-    Mutation(
-        "the hint where to resume financials skips no unit",
-        "statements.py:financials",
-        'rows["unit_id"].n_unique()',
-        "rows.height",
-        "test_what_was_finished_before_an_error_is_written",
-    ),
     # Polite by default.
     Mutation(
         "a real host gets five requests per second",
@@ -974,24 +967,10 @@ MUTATIONS = [
     # A health report can be shown to others, and repeated.
     Mutation(
         "a health report names no value of a record",
-        "lines.py:nameless",
+        "report.py:_nameless",
         "re.sub('[0-9]', '9', rest)",
         "rest",
         "test_a_report_names_nobody",
-    ),
-    Mutation(
-        "a health report names no address of a page",
-        "probe.py:observed",
-        "re.sub(r'[0-9]', '9', first_words(reply.body))",
-        "first_words(reply.body)",
-        "test_a_report_names_nobody",
-    ),
-    Mutation(
-        "a cache keeps refusals of a health check",
-        "probe.py:Probe.refusal",
-        "self._exchange.keep(request, reply)",
-        "pass",
-        "test_a_recording_gives_the_same_report",
     ),
     # A mirror: what is lost is known and made good, a run is whole, a bad record alone.
     Mutation(

@@ -330,10 +330,10 @@ def test_no_register_is_refused_with_the_choice() -> None:
 def test_captions_that_differ_are_listed() -> None:
     """Also those whose letters alone differ, of which the items are read."""
 
-    def altered(body: bytes) -> bytes:
+    def other_caption(body: bytes) -> bytes:
         return body.replace(b"Vlastn\xc3\xa9 imanie r. 81", b"Vlastn\xc3\xa9 zdroje r. 81")
 
-    report = fk.doctor(register=altered({"sablona": altered}))
+    report = fk.doctor(register=altered({"sablona": other_caption}))
 
     line = report.row(by_predicate=pl.col("check") == "forms", named=True)
     assert line["status"] == "warn"
