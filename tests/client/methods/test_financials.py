@@ -1061,7 +1061,7 @@ def test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result(
         watched.asked.clear()
         watched.instead = ends
         with pytest.raises((fk.Interrupted, fk.RegisterError)) as caught:
-            work(*given, year=2017, **whose)
+            work(*given, year=2017, **whose)  # type: ignore[misc]
 
         error: Any = caught.value
         assert error.partial.is_empty()
