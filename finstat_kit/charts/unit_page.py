@@ -39,6 +39,8 @@ _PUBLIC: Final[tuple[str, ...]] = (
 )  # fmt: skip
 _DRAWN: Final = 3  # amounts in the chart
 _CODES: Final = ("sidlo", "pravnaForma", "skNace", "velkostOrganizacie")
+_INK: Final = "#010203"  # stands for the colour of the page's letters
+_INKED: Final = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 _WORDS: Final = Words("unit_page")
 
 
@@ -189,9 +191,14 @@ def _source(row: dict[str, Any], lang: Lang) -> str:
 
 def _picture(money: pl.DataFrame, items: list[str], reg: Register, lang: Lang) -> str:
     """Return the chart of some items as SVG."""
-    figure = Figure(figsize=(7.5, 3.6), layout="constrained")
-    plot_history(money, value=items, lang=lang, ax=figure.subplots(), register=reg)
+    settings: Any = dict.fromkeys(_INKED, _INK) | dict.fromkeys(
+        ("figure.facecolor", "axes.facecolor"), "none"
+    )
     file = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "finstat_kit"}):
+    with rc_context(settings | {"svg.fonttype": "none", "svg.hashsalt": "finstat_kit"}):
+        figure = Figure(figsize=(7.5, 3.6), layout="constrained")
+        plot_history(money, value=items, lang=lang, ax=figure.subplots(), register=reg)
         figure.savefig(file, format="svg", metadata={"Date": None})
-    return "<svg" + file.getvalue().partition("<svg")[2]
+    # On a dark page it is light on dark.
+    picture = file.getvalue().replace(_INK, "currentColor")
+    return "<svg" + picture.partition("<svg")[2]

@@ -11,6 +11,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.arguments import Lang
+from finstat_kit.charts.values import figures
 from finstat_kit.client.sample import Sample
 from tests.support.examples import slow
 
@@ -72,6 +73,37 @@ def test_every_unit_has_a_page(sample: Sample, money: pl.DataFrame) -> None:
             ElementTree.fromstring(page.picture)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("lang", ["en", *slow("sk")])
+def test_a_town_has_the_rows_of_its_family(lang: Lang) -> None:
+    """Revenue, transfers, costs and debt; its peers are in each line, also without a section."""
+    whole = fk.sample()
+    towns = whole.units.get(whole.units.ids(legal_form_code="801").head(30))
+    money = whole.financials(towns, 2022)
+    unit = money.drop_nulls("revenue_total")["unit_id"][0]
+    codes = {"known": "84110", "strange": "00000", "none": None}
+    given = {name: money.with_columns(skNace=pl.lit(code, pl.String))
+             for name, code in codes.items()}  # fmt: skip
+
+    pages = {
+        name: fk.unit_page(unit, peers=peers, lang=lang, register=whole)
+        for name, peers in given.items()
+    }
+
+    for page in pages.values():
+        names = {line.caption for line in page.parts[0].lines}
+        wanted = ("revenue_total", "transfers_received_total", "costs_total", "financial_debt",
+                  "debt_to_revenue")  # fmt: skip
+        called = {figures.capitalized(figures.called(name, lang)) for name in wanted}
+        assert called <= names
+        assert figures.capitalized(figures.called("net_margin", lang)) not in names
+    groups = {name: {line.values[-1] for line in page.parts[1].lines}
+              for name, page in pages.items()}  # fmt: skip
+    assert len(groups["known"]) == 1
+    assert groups["none"] == {"all that were given" if lang == "en" else "všetky dané"}
+    assert all(groups["strange"])
+
+
 def test_it_is_one_file(sample: Sample, money: pl.DataFrame, tmp_path: Path) -> None:
     """Figures, chart and source, with nothing from elsewhere."""
     unit = money.drop_nulls("sales")["unit_id"][0]
@@ -79,6 +111,9 @@ def test_it_is_one_file(sample: Sample, money: pl.DataFrame, tmp_path: Path) -> 
     page = path.read_text(encoding="utf-8")
 
     assert page.count("<svg") == page.count("</svg>") == 1
+    # On a dark page the chart has the letters of the page, and no ground of its own.
+    assert "currentColor" in page
+    assert not re.search("#(fff|000|010203)", page.partition("<svg")[2])
     assert not re.search(r"(src|href)=.http|url\(http|@import", page)
     assert sample.cite(lang="sk") in page
 

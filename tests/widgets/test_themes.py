@@ -272,5 +272,25 @@ def test_nothing_sticks_out_of_a_narrow_page(opened: lab.Notebook) -> None:
     assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 1
     for button in cell.locator(".fk-picker button.jupyter-button").all():
         assert button.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
+    edge = cell.locator(".jp-Cell-outputArea").evaluate(
+        "area => area.getBoundingClientRect().right"
+    )
+    for control in cell.locator(".fk-picker :is(select, input)").all():
+        assert control.evaluate("one => one.getBoundingClientRect().right") <= edge
     opened.photograph("13-narrow", 0)
     page.set_viewport_size({"width": 1280, "height": 1400})
+
+
+def test_a_tall_picker_is_not_folded_by_the_notebook(opened: lab.Notebook) -> None:
+    """Jupyter Notebook 7 marks its page, and scrolls tall outputs; in JupyterLab that is a wish."""
+    cell = opened.cell(0)
+    cell.evaluate("cell => cell.classList.add('jp-mod-outputsScrolled')")
+    area = cell.locator(".jp-Cell-outputArea")
+    height = "area => getComputedStyle(area).maxHeight"
+    assert area.evaluate(height) != "none"
+
+    opened.page.evaluate("() => { document.body.dataset.notebook = 'notebooks'; }")
+
+    assert area.evaluate(height) == "none"
+    opened.page.evaluate("() => { delete document.body.dataset.notebook; }")
+    cell.evaluate("cell => cell.classList.remove('jp-mod-outputsScrolled')")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import nbconvert
 import nbformat
 import polars as pl
 import pytest
+from ipywidgets.widgets import widget
 from nbclient import NotebookClient
 
 import finstat_kit as fk
@@ -75,6 +77,22 @@ def test_a_saved_notebook_keeps_the_last_state(tmp_path: Path) -> None:
     read = re.sub(r"<script.*?</script>", "", html, flags=re.DOTALL)
     assert "Region of Žilina: units by district" in read
     assert "Units by region" not in read
+
+
+@pytest.mark.parametrize(
+    "kind", [fk.LocationPicker, fk.ChangePicker, fk.Explorer, fk.StatementViewer]
+)
+def test_a_closed_picker_leaves_nothing_in_the_kernel(kind: Any) -> None:
+    """Neither its controls nor their layouts; what was there before stays."""
+    other = fk.ChangePicker(register=sample_of({1: date(2024, 1, 1)}))
+    before = set(widget._instances)
+
+    picker = kind(register=sample_of({1: date(2024, 1, 1)}))
+    assert len(set(widget._instances) - before) > 10
+    picker.close()
+
+    assert set(widget._instances) == before
+    other.close()
 
 
 @pytest.mark.parametrize(

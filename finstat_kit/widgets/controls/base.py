@@ -73,9 +73,28 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     def share(self, other: Picker) -> None:
         """Be a part of another picker: use its lock, and leave the code to it."""
         self._lock = other._lock
-        self.children = tuple(
-            child for child in self.children if self.export not in getattr(child, "children", ())
-        )
+        rows = [child for child in self.children if self.export in getattr(child, "children", ())]
+        self.children = tuple(child for child in self.children if child not in rows)
+        for row in rows:
+            row.layout.close()
+            row.close()
+
+    def close(self) -> None:
+        """Close the picker with all of its controls, so that the kernel keeps none of them."""
+        widgets: dict[str, ipywidgets.Widget] = {}
+        # What was refused as it was made has no controls, and is closed all the same.
+        found: list[object] = [self] if "_keys" in vars(self) else []
+        while found:
+            part = found.pop()
+            if isinstance(part, tuple | list):
+                found += part
+            elif isinstance(part, ipywidgets.Widget) and part.model_id not in widgets:
+                widgets[part.model_id] = part
+                found += [*vars(part).values(), *part.trait_values().values()]
+        for widget in widgets.values():
+            if widget is not self:
+                widget.close()
+        super().close()
 
     def code(self) -> str:
         """Return Python that gives the same selection in a fresh process."""

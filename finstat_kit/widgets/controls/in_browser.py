@@ -12,7 +12,7 @@ import traitlets
 from finstat_kit.arguments import Lang
 from finstat_kit.widgets.html.texts import words
 
-LAYOUT: Final = {"width": "340px", "max_width": "100%"}
+LAYOUT: Final = {"width": "340px", "max_width": "calc(100% - 4px)"}  # without its margins
 
 
 class Export(anywidget.AnyWidget):
