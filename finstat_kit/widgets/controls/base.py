@@ -81,15 +81,15 @@ class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
 
     def close(self) -> None:
         """Close the picker with all of its controls, so that the kernel keeps none of them."""
-        widgets: dict[str, ipywidgets.Widget] = {}
+        widgets: dict[int, ipywidgets.Widget] = {}
         # What was refused as it was made has no controls, and is closed all the same.
         found: list[object] = [self] if "_keys" in vars(self) else []
         while found:
             part = found.pop()
             if isinstance(part, tuple | list):
                 found += part
-            elif isinstance(part, ipywidgets.Widget) and part.model_id not in widgets:
-                widgets[part.model_id] = part
+            elif isinstance(part, ipywidgets.Widget) and id(part) not in widgets:
+                widgets[id(part)] = part
                 found += [*vars(part).values(), *part.trait_values().values()]
         for widget in widgets.values():
             if widget is not self:
