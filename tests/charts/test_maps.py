@@ -275,6 +275,29 @@ def test_a_tile_without_a_statistic_says_why() -> None:
     }
 
 
+def test_exactly_five_units_are_not_too_few() -> None:
+    """They are enough, and a sum of zero has no shares; four are too few."""
+    enough: list[float | None] = [1.0, 2, 3, 4, 5]
+    legends = []
+    for of_one in ([1.0, -1, 0, 0, 0], [1.0, -1, 0, 0]):
+        summary = summary_of(**dict.fromkeys(tiles.REGIONS, enough) | {"SK021": [*of_one]})
+        ax = fk.plot_map(summary, statistic="share_top5", lang="en", ax=axes())
+        legends.append(legend_of(ax))
+
+    assert [legend[-1] for legend in legends] == ["no value", "fewer than 5 units with a value"]
+
+
+def test_groups_without_a_value_have_no_bar() -> None:
+    """A bar of nothing would stand for units that are not there."""
+    summary = summary_of(SK010=[1.0, 2], SK021=[None, None], SK022=[3.0])
+
+    ax = fk.plot_counts(summary, lang="en", ax=axes())
+
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(names) == len(ax.patches) == 2
+    assert not any("Trnava" in name for name in names)
+
+
 @pytest.mark.slow
 def test_values_of_units_without_a_tile_are_not_lost() -> None:
     """Of few units there is no median, but how many there are; a number of units is itself."""

@@ -127,6 +127,26 @@ def test_a_statistic_is_of_figures_and_of_one_year(money: pl.DataFrame) -> None:
         fk.plot_map(money, value="sales", statistic="total")
 
 
+def test_groups_of_two_stand_in_the_order_of_their_weighted_means() -> None:
+    """A region of many units with small values goes after one of few units with large ones.
+
+    By the mean of medians, not weighted, they would stand the other way round.
+    """
+    # By region and section: how many units, and the value of all of them.
+    units = {
+        ("SK010", "62010"): (50, 10.0), ("SK010", "47110"): (5, 100.0),
+        ("SK021", "62010"): (5, 40.0), ("SK021", "47110"): (5, 50.0),
+    }  # fmt: skip
+    rows = [(*codes, x) for codes, (many, x) in units.items() for _ in range(many)]
+    frame = pl.DataFrame(rows, schema=["kraj", "skNace", "x"], orient="row")
+    frame = frame.with_columns(unit_id=pl.int_range(pl.len()), year=2024)
+
+    ax = fk.plot_spread(frame, value="x", by=["kraj", "section"], lang="en", ax=axes(9, 6))
+
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == ["Trnava", "Bratislava"]
+
+
 @pytest.mark.slow
 def test_two_groups_stand_side_by_side(money: pl.DataFrame) -> None:
     """One name per code of the first, one colour per code of the second, in the order of both."""

@@ -323,10 +323,12 @@ def sources(listed: pl.LazyFrame) -> pl.LazyFrame:
         .group_by("statement_id", maintain_order=True)
         .agg(
             pl.col(firsts).first(),
-            # Half a filing in another currency is none in euros.
+            # Half a filing in another currency is none in euros. What is no source has a say only
+            # where nothing else has.
             currency=pl.coalesce(
                 pl.col("currency").filter("is_source", pl.col("currency") != EURO).first(),
-                pl.col("currency").drop_nulls().first(),
+                pl.col("currency").filter("is_source").drop_nulls().first(),
+                pl.col("currency").filter(~pl.col("is_source").any()).drop_nulls().first(),
             ),
             unnamed=pl.col("unnamed").filter("is_source").any(),
         )

@@ -311,6 +311,22 @@ def test_an_id_without_a_unit_is_not_found() -> None:
     assert caught.value.ids == [10**9]
 
 
+def test_newer_years_that_cannot_be_read_take_no_place() -> None:
+    """Three years are the newest three that can be read, not those before or the first ones."""
+    sample = fk.sample(300)
+    (unit,) = sample.units.ids(limit=1)["id"]
+    filed = sample.filings([unit])
+    own_years = filed.filter("counts")["year"].unique().sort().to_list()
+    newer = own_years[-1] + 1
+    sample.file([unit], year=newer, case="not_own_statement")
+    assert sample.filings([unit], newer)["reason"].to_list() == ["not_own"]
+
+    shown = sample.statement_history(unit, 3)
+
+    assert len(own_years) > 3
+    assert shown.filings["year"].to_list() == own_years[-3:]
+
+
 @pytest.mark.slow
 def test_the_newest_years_are_those_of_readable_filings() -> None:
     """A slip such as the year 9999 and a statement of another unit take no place of a year."""
