@@ -173,7 +173,9 @@ def _versions(of: Examined) -> Seen:
     kind = "the live register" if register.base_url == LIVE else "another register"
     libraries = ", ".join(f"{name} {version(name)}" for name in ("finstat-kit", "polars", "httpx"))
     system = f"Python {platform.python_version()}, {platform.system()}"
-    return f"{libraries}, {system}; {'invented data' if register.invented else kind}", True
+    kind = "invented data" if register.invented else kind
+    part = f", changed since {of.since}" if of.since else ""
+    return f"{libraries}, {system}; {kind}{part}", True
 
 
 class Check(NamedTuple):

@@ -76,10 +76,10 @@ def _rows(register: Register) -> Iterator[tuple[str, ...]]:
             silent = isinstance(error, errors.TransportError | errors.RegisterUnavailable)
             silences = silences + 1 if silent else 0
             # Further requests would prolong a ban, or wait in vain.
-            asked_to_stop = getattr(error, "blocked", False) or isinstance(
-                error, errors.RateLimited
-            )
-            is_last = asked_to_stop or silences == _SILENCE or isinstance(error, errors.MirrorError)
+            stops = isinstance(error, errors.RateLimited | errors.MirrorError)
+            is_last = stops or getattr(error, "blocked", False) or silences == _SILENCE
+            if isinstance(error, errors.MirrorError):
+                meaning = error.cure.replace(str(Path.home()), "~")
         yield name, status, shown(seen), expected, meaning if status != "ok" else ""
         if is_last:
             break
