@@ -86,15 +86,6 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/", re.ASCII)
 P = ParamSpec("P")
 T = TypeVar("T")
-_ALSO_CALLED: Final = {
-    "changed_since": ("since", "changed", "changed_from", "from_date", "date", "zmenene_od"),
-    "after_id": ("cursor", "start", "from_id", "pokracovat_za_id"),
-    "limit": ("n", "head", "max_ids"),
-    "page_size": ("batch_size", "max_zaznamov"),
-    "connections": ("workers", "threads"),
-    "legal_form_code": ("legal_form", "pravnaForma", "pravna_forma"),
-}
-_KEYWORD_MEANT: Final = {other: name for name, others in _ALSO_CALLED.items() for other in others}
 _SWITCHES: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
 # Parameters that take frames or columns, by their annotations.
 _FRAMES: Final = re.compile(r"\b(?:DataFrame|LazyFrame|Series|Frame|AnyFrame|Given)\b")
@@ -618,9 +609,9 @@ def _other_keyword(option: str, arguments: list[str]) -> str:
             f"changed_since, fetch the records and filter them by {wire.CHANGED}"
         )
     fields = {**dict.fromkeys(wire.BY_FIELD), **{c.label: None for c in wire.CODELISTS.values()}}
-    if by_day and option in fields and _KEYWORD_MEANT.get(option) not in arguments:
+    if by_day and option in fields:
         return (
             "the register filters only by day of change, IČO, DIČ and legal form; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
-    return f"{near(_KEYWORD_MEANT.get(option, option), arguments)}it takes {arguments}"
+    return f"{near(option, arguments)}it takes {arguments}"

@@ -104,6 +104,15 @@ def test_a_walk_of_ids_names_the_line_that_resumes_it(behind: Behind) -> None:
     assert shown[2] == "  the 1,000 rows before it are in sys.last_value.partial"
 
 
+def test_the_line_that_resumes_a_walk_keeps_its_limit(behind: Behind) -> None:
+    """What is left of it: the ids so far count."""
+    broken(behind, KeyboardInterrupt(), after=2)
+    with pytest.raises(fk.Interrupted) as interrupted:
+        behind.register(page_size=500).units.ids(limit=1_700)
+
+    assert str(interrupted.value).endswith(", limit=700)")
+
+
 def test_the_need_is_named_before_the_limit_that_nobody_gave(behind: Behind) -> None:
     """A limit that somebody gave is the argument at fault."""
     register = behind.register(rate=5)

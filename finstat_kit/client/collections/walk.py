@@ -169,7 +169,7 @@ def ids(
 
     def text() -> str:
         partial, cursor = covered()
-        return _how_to_go_on(name, query, cursor, partial.len())
+        return _how_to_go_on(name, query, cursor, partial.len(), limit)
 
     with (
         attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
@@ -215,7 +215,7 @@ class Pages(Iterator[pl.DataFrame]):
             query = query.sized(min(query.page_size, self._limit - self.count))
         with attaching(
             lambda: None,
-            lambda: _how_to_go_on(self._name, query, self.cursor, self.count),
+            lambda: _how_to_go_on(self._name, query, self.cursor, self.count, self._limit),
             lambda: self.cursor,
         ):
             page = self._fetch(query, self.count)
@@ -235,14 +235,15 @@ class Pages(Iterator[pl.DataFrame]):
         return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
 
 
-def _how_to_go_on(name: str, query: Query, cursor: int, count: int) -> str:
+def _how_to_go_on(name: str, query: Query, cursor: int, count: int, limit: int | None) -> str:
     """Return the message of an interruption, with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
     filters = "".join(f', {names[k]}="{v}"' for k, v in query.filters.items())
+    left = "" if limit is None else f", limit={limit - count}"
     return (
         f"interrupted after {count:,} ids; to resume:\n"
-        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters})'
+        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters}{left})'
     )
 
 

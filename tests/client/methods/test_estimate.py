@@ -321,6 +321,6 @@ def test_a_misspelt_argument_has_a_cure() -> None:
     """As on the collections."""
     call: Any = partial(SAMPLE.estimate, "kraj")
     with pytest.raises(fk.UsageError, match="did you mean 'changed_since'"):
-        call(since="2026-01-01")
+        call(change_since="2026-01-01")
     with pytest.raises(fk.UsageError, match="takes its arguments by name"):
         call(10)
