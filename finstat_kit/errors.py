@@ -24,6 +24,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -138,8 +139,28 @@ class RegisterWarning(UserWarning):
     """
 
 
+_heard: Final[ContextVar[list[str] | None]] = ContextVar("_heard", default=None)
+
+
+@contextmanager
+def hearing() -> Iterator[list[str]]:
+    """Yield a list to which the warnings of a block are added, in this thread and those it starts.
+
+    In their place: `warnings.catch_warnings` changes what other threads see.
+    """
+    texts: list[str] = []
+    token = _heard.set(texts)
+    try:
+        yield texts
+    finally:
+        _heard.reset(token)
+
+
 def warn(text: str) -> None:
     """Warn of a call that is valid but probably a mistake, at the user's own line."""
+    if (texts := _heard.get()) is not None:
+        texts.append(text)
+        return
     ours = str(Path(__file__).parent)
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(ours):

@@ -43,15 +43,10 @@ def mcp(http: int | None, lang: Lang | None, reg: Register) -> None:
     On standard input and output, or at http://127.0.0.1:PORT/mcp.
     """
     try:
-        from finstat_kit.mcp.server import server
+        from finstat_kit.mcp.server import serve as serve_assistant
     except ModuleNotFoundError as error:
         raise UsageError(
             f"this needs {error.name}", cure="pip install 'finstat-kit[mcp]'"
         ) from error
 
-    made = server(reg, reg._language(lang))
-    with contextlib.suppress(KeyboardInterrupt):
-        if http is None:
-            made.run()
-        else:
-            made.run("streamable-http", port=http)
+    serve_assistant(reg, reg._language(lang), http)

@@ -202,6 +202,14 @@ class Register(Inner, Checked):
         return None if mark is None else bool(mark)
 
     @property
+    def _use_arguments(self) -> str | None:
+        """The arguments of `fk.use` that choose the same register in the same state, if any do."""
+        if not self.base_url.startswith("http"):
+            return None
+        url = "fk.LIVE" if self.base_url == LIVE else repr(self.base_url)
+        return url if self._cache is None else f"{url}, cache={str(self._cache.path)!r}"
+
+    @property
     def today(self) -> date:
         """The register's day: today in Bratislava."""
         now = self._session.exchange.now

@@ -55,6 +55,10 @@ class Replay(Register):
         return f"{kind}<Replay {self.path} of {self._file.about.register}, recorded {self.today}>"
 
     @property
+    def _use_arguments(self) -> str:
+        return repr(f"cache:{self.path}")
+
+    @property
     def invented(self) -> bool:
         """Whether the recorded data are invented, according to the replies."""
         return bool(self._file.about.invented)

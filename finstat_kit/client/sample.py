@@ -90,7 +90,7 @@ class Sample(Register):
         Raises:
             UsageError: It was changed, or not made by `fk.sample`.
         """
-        if self._recipe is None or self._again is None:
+        if self._use_arguments is None or self._again is None:
             raise UsageError(
                 "this sample was changed after fk.sample() made it, and pickle and copy do not "
                 "include changes",
@@ -109,7 +109,7 @@ class Sample(Register):
         return True
 
     @property
-    def _recipe(self) -> str | None:
+    def _use_arguments(self) -> str | None:
         """The call of `fk.sample` that makes the same sample, None after a change."""
         store, recipe = self._made
         return recipe if self._store is store else None

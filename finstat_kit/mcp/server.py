@@ -1,31 +1,37 @@
-"""The server: each call in a thread, one after the other, and within its time."""
+"""The server: one call after the other, each in a thread, and none after its time or its caller."""
 
 from __future__ import annotations
 
-import inspect
+import contextlib
+import logging
+import os
+import signal
 import threading
-import warnings
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
-from functools import wraps
-from math import inf
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Any, Final
 
 import anyio
 from anyio.to_thread import run_sync
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import ValidationError
 
 import finstat_kit as fk
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import Register
-from finstat_kit.errors import RegisterError, RegisterWarning
-from finstat_kit.mcp.answer import QUOTED, Answer
+from finstat_kit.errors import RegisterError, UsageError, hearing, invalid
+from finstat_kit.mcp.answer import QUOTED, Answer, Source
 from finstat_kit.mcp.tools import SECONDS, Tools
 from finstat_kit.protocol.untrusted import shown
-from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.base import CALLER, Stop, Stopped
 
+log = logging.getLogger("finstat_kit")
 _INSTRUCTIONS: Final = (
     "Slovakia's Register of Financial Statements. Amounts are euros. A figure that is null has a "
     "reason beside it and is no zero; name n, the source, and that data are invented where they "
@@ -37,9 +43,26 @@ _LISTS: Final[dict[str, Callable[[], str]]] = {
     "ratios": lambda: fk.ratios().drop("items", "forms").write_csv(),
     "fields": lambda: fk.fields().write_csv(),
 }
+_GRACE: Final = 1.0  # seconds that the end of the process waits for a call that was left alone
+Json = dict[str, Any]
 
 
-def server(register: Register, lang: Lang, seconds: float = SECONDS) -> MCPServer[Any]:
+def serve(register: Register, lang: Lang, http: int | None) -> None:
+    """Serve a register until the end of input, or at a port until Ctrl-C; then end the process."""
+    made = server(register, lang)
+    if http is None:
+        # As SIGTERM: Python would wait for the thread that reads standard input.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        made.run()
+    else:
+        with contextlib.suppress(KeyboardInterrupt):
+            made.run("streamable-http", port=http)
+    made.wait(_GRACE)
+    register.close()
+    os._exit(0)  # the end of the interpreter would wait for a call that still computes
+
+
+def server(register: Register, lang: Lang, seconds: float = SECONDS) -> Server:
     """Return a server of a register.
 
     Args:
@@ -48,100 +71,171 @@ def server(register: Register, lang: Lang, seconds: float = SECONDS) -> MCPServe
         seconds: That a call may take.
     """
     tools = Tools(register, lang)
-    made = MCPServer[Any]("finstat-kit", instructions=_INSTRUCTIONS + QUOTED, log_level="WARNING")
-    caller = _Caller(register, seconds)
-    for tool in (
+    made = Server(
+        register,
+        seconds,
         tools.find_units, tools.unit, tools.statement, tools.figures, tools.count, tools.sector,
         tools.peers, tools.codes,
-    ):  # fmt: skip
-        made.add_tool(_bounded(tool, caller), annotations=_READS)
+    )  # fmt: skip
     for name, text in _LISTS.items():
         made.resource(f"finstat-kit://{name}", name=name, mime_type="text/csv")(text)
     return made
 
 
-class _Caller:
-    """Calls tools one after the other; none sends a request after its time.
+class Server(MCPServer[Any]):
+    """A server whose calls are checked, refused and answered in the words of this package.
 
     Args:
         register: Of the tools.
         seconds: That a call may take.
+        functions: The tools.
     """
 
-    def __init__(self, register: Register, seconds: float) -> None:
-        self.register, self.seconds = register, seconds
-        self.late = ToolError(
-            f"this takes more than {seconds:g} s; ask for fewer units or years, use a mirror "
+    def __init__(
+        self, register: Register, seconds: float, *functions: Callable[..., Answer]
+    ) -> None:
+        self._tools = {tool.name: tool for tool in map(_tool, functions)}
+        super().__init__(
+            "finstat-kit",
+            version=fk.__version__,
+            instructions=_INSTRUCTIONS + QUOTED,
+            tools=list(self._tools.values()),
+            log_level="WARNING",
+        )
+        self._register, self._seconds = register, seconds
+        self._turn = anyio.Lock()
+        self._running: set[threading.Event] = set()  # set when a call has ended
+
+    async def call_tool(
+        self, name: str, arguments: Json, context: Context[Any, Any] | None = None
+    ) -> CallToolResult:
+        """Call a tool, in a thread that is left alone where it is late or cancelled."""
+        clock = self._register._session.exchange.clock
+        stop = Stop(clock=clock, end=clock() + self._seconds)
+        late = (
+            f"this takes more than {self._seconds:g} s; ask for fewer units or years, use a mirror "
             "(finstat-kit sync, then finstat-kit mcp --mirror PATH), or a notebook"
         )
-        self._lock = threading.Lock()
-
-    def end(self) -> float:
-        """Return the time, by the clock of the register, at which a call that begins now ends."""
-        return self.register._session.exchange.clock() + self.seconds
-
-    def call(
-        self, tool: Callable[..., Answer], given: dict[str, Any], end: float
-    ) -> Answer | ToolError:
-        """Call a tool, in a thread that may be left alone when the time is over.
-
-        Args:
-            tool: What is called.
-            given: Its arguments.
-            end: When its time is over. It may wait for a call before it.
-        """
-        exchange = self.register._session.exchange
-        with self._lock, warnings.catch_warnings(record=True) as raised:
-            warnings.simplefilter("always", RegisterWarning)
-            exchange.end = end
-            try:
-                found = tool(**given)
-            except Stopped:
-                return self.late
-            except RegisterError as error:
-                return ToolError(shown(str(error), None))
-            finally:
-                exchange.end = inf
-        found.notes += [str(warning.message) for warning in raised]
-        return found
-
-
-def _bounded(
-    tool: Callable[..., Answer], caller: _Caller
-) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool that runs in a thread, reports its requests, and ends in time."""
-
-    @wraps(tool)
-    async def call(ctx: Context[Any, Any], **given: Any) -> CallToolResult:  # noqa: ANN401
-        found: Answer | ToolError = caller.late
-        async with anyio.create_task_group() as reporting:
-            reporting.start_soon(_report, ctx, caller.register)
-            with anyio.move_on_after(caller.seconds):
-                found = await run_sync(
-                    caller.call, tool, given, caller.end(), abandon_on_cancel=True
-                )
-            reporting.cancel_scope.cancel()
-        if isinstance(found, ToolError):
-            raise found
+        answer: Answer | str = late
+        token = CALLER.set(stop)  # for the thread, which takes its context from here
+        try:
+            call = self._checked(name, arguments)
+            async with anyio.create_task_group() as reporting:
+                if context is not None:
+                    reporting.start_soon(_report, context, self._register)
+                with anyio.move_on_after(self._seconds):
+                    async with self._turn:
+                        work = partial(self._call, call, late)
+                        answer = await run_sync(work, abandon_on_cancel=True)
+                reporting.cancel_scope.cancel()
+        except UsageError as error:
+            answer = str(error)
+        finally:
+            stop.set()
+            CALLER.reset(token)
+        if isinstance(answer, str):
+            return CallToolResult(content=[_text(shown(answer, None))], is_error=True)
         return CallToolResult(
-            content=[TextContent(type="text", text=found.text)], structured_content=asdict(found)
+            content=[_text(answer.text)], structured_content=asdict(answer.source)
         )
 
-    signature = inspect.signature(tool, eval_str=True)
-    context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=Context)
-    parameters = [*signature.parameters.values(), context]
-    returned = Annotated[CallToolResult, Answer]
-    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        parameters, return_annotation=returned
-    )
-    call.__annotations__ = {p.name: p.annotation for p in parameters} | {"return": returned}
-    return call
+    def wait(self, seconds: float) -> None:
+        """Wait for the calls that were left alone, for some seconds."""
+        end = time.monotonic() + seconds
+        for ended in list(self._running):
+            ended.wait(max(end - time.monotonic(), 0))
+
+    def _call(self, call: Callable[[], Answer], late: str) -> Answer | str:
+        """Return the answer of a tool, or its error as a text."""
+        ended = threading.Event()
+        self._running.add(ended)
+        try:
+            with hearing() as warnings:
+                answer = call()
+        except Stopped:
+            return late
+        except RegisterError as error:
+            return str(error)
+        except Exception:
+            log.exception("a tool of the assistant's failed")
+            return "an error of finstat_kit itself; the log of the server has it"
+        finally:
+            self._running.discard(ended)
+            ended.set()
+        answer.text = "\n".join([answer.text, *(shown(text, None) for text in warnings)])
+        return answer
+
+    def _checked(self, name: str, given: Json) -> Callable[[], Answer]:
+        """Return the call of a tool with its arguments.
+
+        Raises:
+            UsageError: There is no such tool, or an argument is wrong.
+        """
+        tool = self._tools.get(name)
+        if tool is None:
+            cure = f"{arguments.near(name[:80], self._tools)}there are {list(self._tools)}"
+            raise UsageError(f"there is no tool {name[:80]!r}", cure=cure)
+        known = tool.parameters["properties"]
+        for argument in given:
+            if argument not in known:
+                cure = f"{arguments.near(argument[:80], known)}it takes {list(known)}"
+                raise UsageError(f"{name} has no argument {argument[:80]!r}", cure=cure)
+        try:
+            checked = tool.fn_metadata.validate_arguments(given)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            argument = str(fault["loc"][0])
+            allowed = _allowed(known[argument])
+            if fault["type"] == "missing":
+                cure = f"give {allowed}; it takes {list(known)}"
+                raise UsageError(f"{name} needs {argument}", cure=cure) from None
+            raise invalid(argument, given[argument], "is not allowed", give=allowed) from None
+        for argument, text in _texts(checked):
+            if len(text) > arguments.LONGEST_SOUGHT:
+                give = f"at most {arguments.LONGEST_SOUGHT}"
+                raise invalid(argument, text, f"has {len(text):,} characters", give=give)
+        return partial(tool.fn, **checked)
 
 
-async def _report(ctx: Context[Any, Any], register: Register) -> None:
+def _tool(function: Callable[..., Answer]) -> Tool:
+    """Return a tool whose structured answer is a `Source`."""
+    tool = Tool.from_function(function, annotations=_READS, structured_output=False)
+    model = tool.fn_metadata.arg_model
+    tool.fn_metadata = FuncMetadata(arg_model=model, output_model=Source)
+    tool.parameters["additionalProperties"] = False
+    return tool
+
+
+def _texts(given: Json) -> Iterator[tuple[str, str]]:
+    """Yield the texts in arguments, with the names of these."""
+    for name, value in given.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                yield name, text
+
+
+def _allowed(schema: Json) -> str:
+    """Return what a JSON schema of an argument allows, in words."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(choice) for choice in reversed(schema["anyOf"]))
+    if "enum" in schema:
+        return f"one of {schema['enum']}"
+    if schema["type"] == "array":
+        return f"a list of at most {schema['maxItems']}, each {_allowed(schema['items'])}"
+    if schema["type"] == "integer":
+        bounds = f", {schema['minimum']} to {schema['maximum']}" if "maximum" in schema else ""
+        return f"a whole number{bounds}"
+    return {"string": "a text", "null": "null"}[schema["type"]]
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(type="text", text=text)
+
+
+async def _report(context: Context[Any, Any], register: Register) -> None:
     """Report at once, and then each second, how many requests were sent."""
     before = register.stats.requests
     while True:
         sent = register.stats.requests - before
-        await ctx.report_progress(sent, message=f"{sent:,} requests")
+        await context.report_progress(sent, message=f"{sent:,} requests")
         await anyio.sleep(1)

@@ -3,37 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, Literal, cast
 
 import polars as pl
 from pydantic import Field
 
 import finstat_kit as fk
+from finstat_kit import arguments
 from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.client.collections.collection import unit_of
+from finstat_kit.client.collections.scan import at_hand
 from finstat_kit.client.register import Register
-from finstat_kit.errors import invalid
+from finstat_kit.client.session import LIVE_RATE
+from finstat_kit.errors import CacheError, UsageError, invalid
 from finstat_kit.frames.financials import items as items_of
 from finstat_kit.frames.financials.history import Statement
 from finstat_kit.frames.places import groups
-from finstat_kit.mcp.answer import Answer
-from finstat_kit.mirror.local_register import LocalRegister
+from finstat_kit.frames.text.slovak import folded
+from finstat_kit.mcp.answer import Answer, Source, answer, marked
 from finstat_kit.protocol.wire import BY_FIELD, CodelistName
 
-SECONDS: Final = 60  # that a call may take
-_DRAWN: Final = 100  # records of an estimate
+SECONDS: Final = 50  # that a call may take: clients end it at 60, with an error that has no cure
+_MOST_RECORDS: Final = 10_000  # of a sector or a count by requests, where no rate limits them
+_SAMPLED: Final = 100  # records of an estimate
 _ITEMS: Final = ("sales", "operating_result", "net_profit", "total_assets", "equity", "liabilities")
-_SHOWN: Final = ("matched_by", "id", "ico", "nazovUJ", "mesto", "stav")
-_SOURCE: Final = ("kind", "months", "statement_id", "superseded_by", "report_id", "reason")
+_SHOWN: Final = ["matched_by", "id", "ico", "nazovUJ", "mesto", "stav"]
+_SOURCE: Final = ["kind", "months", "statement_id", "superseded_by", "report_id", "reason"]
 Facts = Mapping[str, object]
-_FILING: Final = (
+_FILING: Final = [
     "year", "period_from", "period_to", "kind", "consolidated", "counts", "statement_id", "filed",
     "superseded_by", "reason",
-)  # fmt: skip
+]  # fmt: skip
 _OF_REASONS: Final = "A figure that is not there is null; reason says why. It is no zero."
+_MIRROR: Final = (
+    "use a mirror: finstat-kit sync PATH --contents, then finstat-kit mcp --mirror PATH"
+)
+_LEVELS: Final[dict[str, Literal["region", "district", "municipality"]]] = {
+    "regions": "region", "districts": "district", "municipalities": "municipality",
+}  # fmt: skip
+_MANY: Final = 50  # units, years or items of a call
 Unit = Annotated[str, Field(description="An IČO, DIČ or id, or words of a name only one unit has")]
-Years = Annotated[list[int] | None, Field(description="Years in which periods end; null is all")]
-Values = Annotated[list[str], Field(description="Items or ratios, see finstat-kit://items")]
+Years = Annotated[
+    list[int] | None,
+    Field(description="Years in which periods end; null is all", max_length=_MANY),
+]
+Items = Annotated[
+    list[str],
+    Field(
+        description="Items or ratios, see finstat-kit://items and ratios",
+        min_length=1,
+        max_length=_MANY,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    Field(description="Rows to return; null is as many as keep the answer short", ge=1, le=1_000),
+]
 
 
 class Tools:
@@ -47,15 +72,20 @@ class Tools:
     def __init__(self, register: Register, lang: Lang) -> None:
         self._register = register
         self._lang = lang
+        session = register._session
+        # A recording of a real host answers what the host would have been asked.
+        rate = LIVE_RATE if session.replayed and session.remote else register.rate
         # What the register's rate lets a call fetch in its time.
-        self._most = None if register.rate is None else int(register.rate * SECONDS)
+        self._most = None if rate is None else int(rate * SECONDS)
 
     def find_units(self, text: str, limit: Annotated[int, Field(ge=1, le=50)] = 10) -> Answer:
         """Find units (companies, towns, institutions) by name, IČO, DIČ or id, the best first."""
-        records = self._register.units.find(text, limit=limit)
-        return self._answer(records.select(_SHOWN), f"fk.units.find({text!r}, limit={limit})")
+        records = self._register.units.find(text, limit=limit).select(_SHOWN)
+        call = f"fk.units.find({text!r}, limit={limit}).select({_SHOWN})"
+        notes = [] if records.height else [self._none(f"no unit matches {text!r}")]
+        return self._answer(records, call, *notes, limit=limit)
 
-    def unit(self, unit: Unit) -> Answer:
+    def unit(self, unit: Unit, limit: Limit = None) -> Answer:
         """Return the record of a unit with labels, and its filings: those that count, and why."""
         id_ = self._id(unit)
         record = self._register.units.get(id_)
@@ -67,9 +97,15 @@ class Tools:
             if value is not None and not isinstance(value, list)
         }
         filed = self._register.filings(record, max_requests=self._most).select(_FILING)
-        return self._answer(filed, f"fk.units.get({id_})\nfk.filings({id_})", facts=facts)
+        call = (
+            f"unit = fk.resolve_labels(fk.units.get({id_}), lang={self._lang!r})\n"
+            f"fk.filings({id_}).select({_FILING})"
+        )
+        return self._answer(filed, call, facts=facts, limit=limit)
 
-    def statement(self, unit: Unit, table: Statement = "income", years: Years = None) -> Answer:
+    def statement(
+        self, unit: Unit, table: Statement = "income", years: Years = None, limit: Limit = None
+    ) -> Answer:
         """Return a statement of a unit over years, row by row as it was filed, in euros.
 
         The facts name the filing and the report that each year is read from.
@@ -85,107 +121,202 @@ class Tools:
             )
             for row in history.filings.iter_rows(named=True)
         }
-        call = f"fk.statement_history({id_}, {years}, {table!r}, lang={self._lang!r})"
-        return self._answer(history.frame, call, facts=facts)
+        call = f"fk.statement_history({id_}, {years}, {table!r}, lang={self._lang!r}).frame"
+        return self._answer(history.frame, call, facts=facts, limit=limit)
 
     def figures(
         self,
-        units: Annotated[list[Unit], Field(min_length=1, max_length=50)],
+        units: Annotated[list[Unit], Field(min_length=1, max_length=_MANY)],
         years: Years = None,
-        values: Values = list(_ITEMS),  # noqa: B006  # pydantic copies it
+        items: Items = list(_ITEMS),  # noqa: B006  # pydantic copies it
+        limit: Limit = None,
     ) -> Answer:
         """Return items and ratios of units, a row per unit and year, with reasons and filings."""
+        _check(items)
         ids = list(dict.fromkeys(self._id(unit) for unit in units))
-        known = fk.ratios()["ratio"].to_list()
-        items = [value for value in values if value not in known]
-        items_of.chosen(items)  # refuses unknown names
         money = self._register.financials(ids, years, max_requests=self._most)
-        shown = fk.ratios(money, keep=True).select("unit_id", "name", "year", *values, *_SOURCE)
-        call = f"fk.ratios(fk.financials({ids}, {years}), keep=True)"
-        return self._answer(shown, call, _OF_REASONS)
+        columns = ["unit_id", "name", "year", *items, *_SOURCE]
+        figures = fk.ratios(money, keep=True).select(columns)
+        call = f"fk.ratios(fk.financials({ids}, {years}), keep=True).select({columns})"
+        return self._answer(figures, call, _OF_REASONS, limit=limit)
 
-    def count(self, by: Grouping = "kraj", changed_since: str | None = None) -> Answer:
-        """Count units by region, sector or another group; of a real host an estimate of a sample.
+    def count(
+        self, by: Grouping = "kraj", changed_since: str | None = None, limit: Limit = None
+    ) -> Answer:
+        """Count units by region, sector or another group; of many at a real host by a sample.
 
         With changed_since (a day, or -30d) only those whose record has changed since.
         """
         reg = self._register
-        if reg.rate is not None:
+        if (number := self._beyond(changed_since)) is not None:
+            needed = _pages(number, reg.page_size) + _SAMPLED
+            if needed > self._allowed:
+                raise self._too_many(f"an estimate among {number:,} units", needed)
+            given = f"n={_SAMPLED}, changed_since={changed_since!r}, lang={self._lang!r}"
             frame = reg.estimate(
-                cast("By", by), n=_DRAWN, changed_since=changed_since, lang=self._lang
+                cast("By", by), n=_SAMPLED, changed_since=changed_since, lang=self._lang
             )
-            call = f"fk.estimate({by!r}, n={_DRAWN}, changed_since={changed_since!r})"
-            return self._answer(frame, call, "An estimate of a random sample.")
-        records = reg.units.get(reg.units.ids(changed_since=changed_since))
+            call = f"fk.estimate({by!r}, {given})"
+            return self._answer(frame, call, "An estimate of a random sample.", limit=limit)
+        records, call = self._records(changed_since)
         frame = reg.count_by(records, by, lang=self._lang)
-        listed = f"fk.units.ids(changed_since={changed_since!r})"
-        call = f"fk.count_by(fk.units.get({listed}), {by!r})"
-        return self._answer(frame, call)
+        call = f"fk.count_by({call}, {by!r}, lang={self._lang!r})"
+        return self._answer(frame, call, limit=limit)
 
     def sector(
-        self, activity: str, values: Values, year: int, by: Grouping | None = "kraj"
+        self,
+        activity: str,
+        items: Items,
+        year: int,
+        by: Grouping | None = None,
+        limit: Limit = None,
     ) -> Answer:
         """Return sums, medians and coverage of a sector in a year, whole or by another group.
 
         Args:
             activity: A section of NACE such as "C", or the first digits of a code such as "10".
-            values: Names of items or ratios.
+            items: Names of items or ratios.
             year: In which the periods end.
             by: The groups; null is the sector as a whole.
+            limit: Rows to return.
         """
+        _check(items)
         money, call = self._figures_of_sector(activity, year)
-        shown = fk.summary(money, values, by)
-        call += f"\nfk.summary(money, {values}, {by!r})"
+        summary = fk.summary(money, items, by)
+        call += f"\nsummary = fk.summary(money, {items}, {by!r})"
         if by is not None and by not in ("age", "size_by_law"):
-            shown = self._register.resolve_labels(shown, lang=self._lang, columns=[by])
-        return self._answer(shown, call, _OF_REASONS)
+            summary = self._register.resolve_labels(summary, lang=self._lang, columns=[by])
+            call += f"\nfk.resolve_labels(summary, lang={self._lang!r}, columns=[{by!r}])"
+        else:
+            call += "\nsummary"
+        return self._answer(summary, call, _OF_REASONS, limit=limit)
 
-    def peers(self, unit: Unit, values: Values, year: int) -> Answer:
+    def peers(self, unit: Unit, items: Items, year: int, limit: Limit = None) -> Answer:
         """Return how a unit stands among the units of its division of activity and its size."""
+        _check(items)
         id_ = self._id(unit)
         code = self._register.units.get(id_)["skNace"].item()
         if code is None:
             raise invalid("unit", unit, "has no activity in its record")
         money, call = self._figures_of_sector(code[:2], year)
         by: tuple[Grouping, Grouping] = ("division", "size_by_law")  # of one division all are here
-        shown = fk.peers(money, id_, values, by, year=year)
-        call += f"\nfk.peers(money, {id_}, {values}, {by}, year={year})"
-        return self._answer(shown, call, _OF_REASONS)
+        standing = fk.peers(money, id_, items, by, year=year)
+        call += f"\nfk.peers(money, {id_}, {items}, {by}, year={year})"
+        return self._answer(standing, call, _OF_REASONS, limit=limit)
 
-    def codes(self, codelist: CodelistName, text: str = "") -> Answer:
-        """Return entries of a codelist, those whose code or names contain a text: places too."""
-        entries = self._register.codelist(codelist)
-        word = text.casefold()
-        names = pl.concat_str("code", "name_sk", "name_en", separator=" ", ignore_nulls=True)
-        found = entries.filter(names.str.to_lowercase().str.contains(word, literal=True))
-        return self._answer(found, f"fk.codelist({codelist!r})")
+    def codes(self, codelist: CodelistName, text: str = "", limit: Limit = None) -> Answer:
+        """Return entries of a codelist, those with a text in their code or names: places too."""
+        reg = self._register
+        if not text:
+            entries, call = reg.codelist(codelist), f"fk.codelist({codelist!r})"
+        elif (level := _LEVELS.get(codelist)) is not None:
+            entries = reg.locations(text, level=level)
+            call = f"fk.locations({text!r}, level={level!r})"
+        else:
+            sought = arguments.sought("text", text, "part of a name or of a code")
+            plain = pl.select(folded(pl.lit(sought))).item()
+            names = pl.concat_str("code", "name_sk", "name_en", separator=" ", ignore_nulls=True)
+            entries = reg.codelist(codelist).filter(folded(names).str.contains(plain, literal=True))
+            call = (
+                "import polars as pl\n"
+                "names = pl.concat_str('code', 'name_sk', 'name_en', separator=' ', "
+                "ignore_nulls=True)\n"
+                "plain = names.str.normalize('NFKD').str.replace_all(r'\\p{M}', '')"
+                ".str.to_lowercase()\n"
+                f"fk.codelist({codelist!r})"
+                f".filter(plain.str.contains({plain!r}, literal=True))"
+            )
+        hint = f"no entry of {codelist} matches {text!r}; without text all are listed"
+        return self._answer(entries, call, *([] if entries.height else [hint]), limit=limit)
 
     def _id(self, unit: str) -> int:
-        return unit_of(self._register.units, unit, "unit")
+        try:
+            return unit_of(self._register.units, unit, "unit", marked)
+        except UsageError as error:
+            if "no such unit" not in error.message:
+                raise
+            raise invalid("unit", unit, f": {self._none('there is no such unit')}") from error
+
+    def _none(self, fault: str) -> str:
+        """Return a fault with what may have led to it."""
+        invented = "; names and numbers are invented here" if self._register.invented else ""
+        return f"{fault}: give an IČO, an id, or fewer words of its name{invented}"
+
+    @property
+    def _allowed(self) -> int:
+        """Requests for records of units in a call."""
+        return _MOST_RECORDS if self._most is None else self._most
+
+    def _beyond(self, changed_since: str | None) -> int | None:
+        """Return the number of units if their records are more than a call can request."""
+        reg = self._register
+        if at_hand(reg._session):
+            return None
+        try:
+            number = reg.units.count(changed_since=changed_since)
+        except CacheError:  # recorded without one
+            return None
+        return number if number + _pages(number, reg.page_size) > self._allowed else None
+
+    def _records(self, changed_since: str | None = None) -> tuple[pl.DataFrame, str]:
+        """Return the records of all units, and the text that gives them."""
+        reg = self._register
+        if at_hand(reg._session):
+            records = reg.units.scan(changed_since=changed_since).collect()
+            return records, f"fk.units.scan(changed_since={changed_since!r}).collect()"
+        ids = reg.units.ids(changed_since=changed_since)
+        text = f"fk.units.get(fk.units.ids(changed_since={changed_since!r}), errors='keep')"
+        return reg.units.get(ids, errors="keep", max_requests=self._most), text
 
     def _figures_of_sector(self, activity: str, year: int) -> tuple[pl.DataFrame, str]:
         """Return the figures of a sector in a year, and the lines that give them."""
         codes = _codes(activity)
+        if (number := self._beyond(None)) is not None:
+            raise self._too_many("a sector", number)
         own = pl.col("skNace").str.slice(0, len(codes[0])).is_in(codes)
-        every = self._register.units.ids()
-        ids = self._register.units.get(every, max_requests=self._most).filter(own).select("id")
+        records, text = self._records()
+        ids = records.filter(own).select("id")
         call = (
             "import polars as pl\n"
             f"own = pl.col('skNace').str.slice(0, {len(codes[0])}).is_in({codes})\n"
-            "units = fk.units.get(fk.units.ids()).filter(own).select('id')\n"
+            f"units = {text}.filter(own).select('id')\n"
             f"money = fk.financials(units, {year})"
         )
         return self._register.financials(ids, year, max_requests=self._most), call
 
+    def _too_many(self, what: str, needed: int) -> UsageError:
+        return UsageError(
+            f"{what} needs {needed:,} requests, and a call may send {self._allowed:,}", cure=_MIRROR
+        )
+
     def _answer(
-        self, frame: pl.DataFrame, python: str, *notes: str, facts: Facts | None = None
+        self,
+        frame: pl.DataFrame,
+        python: str,
+        *notes: str,
+        facts: Facts | None = None,
+        limit: int | None = None,
     ) -> Answer:
         reg = self._register
-        name = f"mirror:{reg.path}" if isinstance(reg, LocalRegister) else reg.base_url.rstrip(":")
-        lines = f"import finstat_kit as fk; fk.use({name!r})\n{python}"
-        found = Answer(reg.cite(lang=self._lang), bool(reg.invented), lines, list(notes))
-        found.add(frame, facts or {})
-        return found
+        chosen = reg._use_arguments
+        line = f"# choose the same register: {reg!r}" if chosen is None else f"fk.use({chosen})"
+        python = f"import finstat_kit as fk\n{line}\n{python}"
+        source = Source(0, 0, reg.cite(lang=self._lang), bool(reg.invented), python)
+        return answer(frame, source, facts=facts or {}, notes=notes, limit=limit)
+
+
+def _pages(number: int, page_size: int) -> int:
+    return -(-number // page_size)
+
+
+def _check(items: list[str]) -> None:
+    """Refuse what is neither an item nor a ratio, before any request."""
+    ratios = fk.ratios()["ratio"].to_list()
+    known = [*items_of.names(), *ratios]
+    for name in arguments.names("items", items):
+        if name not in known:
+            cure = f"{arguments.near(name, known)}finstat-kit://items and ratios list them"
+            raise invalid("items", name, "is neither an item nor a ratio", cure=cure)
 
 
 def _codes(activity: str) -> list[str]:
@@ -195,6 +326,6 @@ def _codes(activity: str) -> list[str]:
     divisions = pl.DataFrame({"skNace": [f"{number:02}" for number in range(1, 100)]})
     own = groups.with_group(divisions, "section").filter(section=activity.upper())
     if own.is_empty():
-        cure = "a section, A to U, or digits of a code"
+        cure = "a section, A to U, or two to five digits of a code"
         raise invalid("activity", activity, "is no sector", give=cure)
     return own["skNace"].to_list()

@@ -402,6 +402,10 @@ class LocalRegister(Register):
     def _state(self) -> State:
         return self._states.on(self._day)
 
+    @property
+    def _use_arguments(self) -> str:
+        return repr(f"mirror:{self.path}")
+
     @steady
     def _answer(self, method: str, path: str, query: str) -> Reply:
         return self._served.answer(method, path, query)
@@ -575,6 +579,10 @@ class Frozen(LocalRegister):
         super().__init__(path, day)
         self._frozen = day
         self.lang = self._language(lang)
+
+    @property
+    def _use_arguments(self) -> str:
+        return repr(f"mirror:{self.path}@{self._frozen}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by path and day."""

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
@@ -22,8 +23,12 @@ class Stopped(Exception):
     """A request abandoned because the work it belongs to was stopped."""
 
 
+# Ends all work of a caller who waits for it no longer, such as a cancelled call of an assistant.
+CALLER: Final[ContextVar[threading.Event | None]] = ContextVar("CALLER", default=None)
+
+
 class Stop(threading.Event):
-    """An event that is also set when one of some outer events is, or at a time.
+    """An event that is also set when one of some outer events or `CALLER` is, or at a time.
 
     Attributes:
         end: The time on the clock, or the earlier one of an outer event; infinity for none.
@@ -36,7 +41,7 @@ class Stop(threading.Event):
         end: float = math.inf,
     ) -> None:
         super().__init__()
-        self._outer = [event for event in outer if event is not None]
+        self._outer = [event for event in (*outer, CALLER.get()) if event is not None]
         self._clock, self._end = clock, end
         ends = [event.end for event in self._outer if isinstance(event, Stop)]
         self.end: float = min([end, *ends])

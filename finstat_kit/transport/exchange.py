@@ -27,6 +27,7 @@ from finstat_kit.protocol.untrusted import NotJson, first_words, is_markup, show
 from finstat_kit.protocol.wire import INVENTED, NOT_HELD, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
+    CALLER,
     FinalTransportError,
     Limits,
     Stop,
@@ -170,7 +171,7 @@ class Exchange:
             RegisterError: The last failure, with address and number of attempts.
             Stopped: *stop* was set meanwhile, or `end` has passed.
         """
-        if self.end < math.inf:
+        if self.end < math.inf or CALLER.get() is not None:
             stop = Stop(stop, clock=self._timing.clock, end=self.end)
         target = request.target
         url = self.base_url + target

@@ -70,7 +70,7 @@ def test_defaults_are_carried_as_they_were_settled(
 
 
 @each_way
-def test_a_sample_comes_from_its_recipe(again: Callable[[Sample], Sample]) -> None:
+def test_a_sample_comes_from_its_use_arguments(again: Callable[[Sample], Sample]) -> None:
     """The same call makes the same units."""
     sample = fk.sample(300, seed=7, strict=True)
     sample.lang = "en"
@@ -78,7 +78,7 @@ def test_a_sample_comes_from_its_recipe(again: Callable[[Sample], Sample]) -> No
     other = again(sample)
 
     assert (repr(other), other.lang) == (repr(sample), "en")
-    assert other._recipe == sample._recipe
+    assert other._use_arguments == sample._use_arguments
     assert other.units.get(other.units.ids()).equals(sample.units.get(sample.units.ids()))
 
 

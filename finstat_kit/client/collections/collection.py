@@ -19,7 +19,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.company_numbers import DIC, digits_in, with_zeros
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import date, timedelta
 
 
@@ -574,8 +574,14 @@ def _ids_with_number(session: Session, kind: str, number: str) -> pl.Series:
     return walk.ids(session, "units", query, progress=False)["id"]
 
 
-def unit_of(units: Units, text: str, argument: str) -> int:
+def unit_of(units: Units, text: str, argument: str, quoted: Callable[[str], str] = str) -> int:
     """Return the id of the only unit that matches a text; names count where no number matches.
+
+    Args:
+        units: Of the register.
+        text: As given, see `Units.find`.
+        argument: What the text is given by.
+        quoted: How an error shows what filers wrote.
 
     Raises:
         UsageError: There is none, or there are several, of which the best matches are listed.
@@ -586,7 +592,7 @@ def unit_of(units: Units, text: str, argument: str) -> int:
         numbers.pop("name", None)
     records = units.get(matches, errors="keep", progress=False)
     cure = "give the IČO of one" + (", with all its zeros" if len(numbers) > 1 else " or its id")
-    return int(one_unit(records, argument, text, sum(numbers.values()), cure)["id"].item())
+    return int(one_unit(records, argument, text, sum(numbers.values()), cure, quoted)["id"].item())
 
 
 def one_unit(
@@ -595,6 +601,7 @@ def one_unit(
     value: object = ...,
     number: int | None = None,
     cure: str = "give the id of one",
+    quoted: Callable[[str], str] = str,
 ) -> pl.DataFrame:
     """Return the record of one unit.
 
@@ -604,6 +611,7 @@ def one_unit(
         value: Its value.
         number: How many units there are, None for those given.
         cure: What to do where there are several.
+        quoted: How an error shows what filers wrote.
 
     Raises:
         UsageError: There is none, or there are several, which are listed.
@@ -614,8 +622,8 @@ def one_unit(
     if number == 0:
         raise invalid(argument, value, ": there is no such unit", give="an IČO or an id")
     lines = [
-        ", ".join([str(id_), *filter(None, texts)])
-        for id_, *texts in records.select("id", "nazovUJ", "ico", "mesto")
+        ", ".join(filter(None, [str(id_), name and quoted(name), ico, place and quoted(place)]))
+        for id_, name, ico, place in records.select("id", "nazovUJ", "ico", "mesto")
         .head(_MOST_UNITS_LISTED)
         .iter_rows()
     ]

@@ -15,14 +15,20 @@ from finstat_kit.protocol.records import KINDS
 
 if TYPE_CHECKING:
     from finstat_kit.client.collections.collection import Collection
+    from finstat_kit.client.session import Session
+
+
+def at_hand(session: Session) -> bool:
+    """Return whether all records are at hand, so that a scan of them takes no requests."""
+    # What a sample answers to a scan could not be replayed: its records are no list.
+    return not session.source.cost or (session.source.in_process and session.exchange.cache is None)
 
 
 def scan(collection: Collection, changed_since: Since) -> pl.LazyFrame:
     """Return the records of a collection as a LazyFrame; see `Collection.scan`."""
     session, name = collection._session, collection._name
     source = session.source
-    # What a sample answers to a scan could not be replayed: its records are no list.
-    if source.cost and not (source.in_process and session.exchange.cache is None):
+    if not at_hand(session):
         raise UsageError(
             "a scan needs all records at hand, as a mirror or a sample has them; this register "
             "takes a request for each",

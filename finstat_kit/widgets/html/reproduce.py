@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Final
 
-from finstat_kit.client.register import LIVE, Register
+from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import CHANGED
 
@@ -14,19 +14,10 @@ _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
 
 def choose(register: Register) -> str:
     """Return the line that chooses a register, or a comment where only its owner can."""
-    if isinstance(register, Sample):
-        if register._recipe is None:
-            return f"# Choose the same register first: {register!r}, changed since it was made.\n"
-        return f"fk.use({register._recipe})  # a sample: its units are invented\n"
-    file = register._session.exchange.cache
-    cache = "" if file is None else f", cache={str(file.path)!r}"
-    if register.base_url == LIVE:
-        return f"fk.use(fk.LIVE{cache})\n"
-    if register.base_url.startswith("http"):
-        return f"fk.use({register.base_url!r}{cache})\n"
-    if (path := getattr(register, "path", None)) is not None:  # a mirror, or recorded replies
-        return f"fk.use({register.base_url + str(path)!r})\n"
-    return f"# Choose the same register first: {register!r}\n"
+    if register._use_arguments is None:
+        return f"# Choose the same register first: {register!r}\n"
+    note = "  # a sample: its units are invented" if isinstance(register, Sample) else ""
+    return f"fk.use({register._use_arguments}){note}\n"
 
 
 def by_day(register: Register, day: date | None, field: str | None, code: str | None) -> str:
