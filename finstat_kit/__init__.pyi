@@ -41,6 +41,7 @@ from .client.current import (
 )
 from .client.register import LIVE as LIVE, Register as Register
 from .client.sample import sample as sample
+from .client.summary import summary as summary
 from .errors import (
     Interrupted as Interrupted,
     NotFound as NotFound,
@@ -51,7 +52,6 @@ from .frames.files.write import write as write
 from .frames.financials.ratios import ratios as ratios
 from .frames.findings.growth import growth as growth
 from .frames.findings.peers import peers as peers
-from .frames.findings.summary import summary as summary
 from .frames.reports.attachments import attachments as attachments
 from .frames.text.fields import fields as fields
 from .health.report import doctor as doctor

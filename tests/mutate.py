@@ -825,6 +825,20 @@ MUTATIONS = [
         "test_a_negative_value_leaves_no_share_of_the_largest",
     ),
     Mutation(
+        "a ratio of yes or no has no sum",
+        "ratios.py:has_sum",
+        " and name != BELOW_CRISIS",
+        "",
+        "test_a_ratio_has_neither_sum_nor_concentration",
+    ),
+    Mutation(
+        "codes that the codelist lacks are one group",
+        "summary.py:_with_unknown",
+        "yield pl.when(is_known).then(field).alias(field)",
+        "yield pl.col(field)",
+        "test_unknown_codes_and_no_code_are_one_group",
+    ),
+    Mutation(
         "no median is of fewer than five units",
         "summary.py:spread",
         "pl.when(units >= FEWEST)",

@@ -182,13 +182,8 @@ class Tools:
         """
         _check(items)
         money, call = self._figures_of_sector(activity, year)
-        summary = fk.summary(money, items, by)
-        call += f"\nsummary = fk.summary(money, {items}, {by!r})"
-        if by is not None and by not in ("age", "size_by_law"):
-            summary = self._register.resolve_labels(summary, lang=self._lang, columns=[by])
-            call += f"\nfk.resolve_labels(summary, lang={self._lang!r}, columns=[{by!r}])"
-        else:
-            call += "\nsummary"
+        summary = fk.summary(money, items, by, lang=self._lang, register=self._register)
+        call += f"\nfk.summary(money, {items}, {by!r}, lang={self._lang!r})"
         return self._answer(summary, call, _OF_REASONS, limit=limit)
 
     def peers(self, unit: Unit, items: Items, year: int, limit: Limit = None) -> Answer:

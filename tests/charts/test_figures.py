@@ -571,7 +571,7 @@ def test_individual_and_consolidated_figures_are_not_one_picture(money: pl.DataF
     [
         (
             lambda m: fk.plot_spread(m, value="below_crisis_ratio"),
-            "'below_crisis_ratio' is not a column",
+            "'below_crisis_ratio' is of yes or no; give its mean",
         ),
         (lambda m: fk.plot_spread(m, value="revenue"), "'revenue' is not a column"),
         (lambda m: fk.plot_spread(m, value="name"), "'name' is String"),

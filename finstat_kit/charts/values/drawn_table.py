@@ -18,6 +18,7 @@ from finstat_kit.charts.values import counts, figures, summaries
 from finstat_kit.charts.values.summaries import Summary
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.client.summary import summary as summary_of
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.counts.count_by import (
     COUNTS,
@@ -29,7 +30,7 @@ from finstat_kit.frames.counts.count_by import (
 from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
-from finstat_kit.frames.findings.summary import FEWEST, spread, summary as summarized
+from finstat_kit.frames.findings.summary import FEWEST, spread
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -204,7 +205,7 @@ def of_spread(
     fields = arguments.names("by", by)
     is_summary = summaries.is_one(frame)
     if is_summary or len(fields) > 1:
-        frame = frame if is_summary else summarized(frame, item, by)
+        frame = frame if is_summary else summary_of(frame, item, by, register=source)
         summary = summaries.of_frame(frame, by, item)
         table = _of_summary(summary, "median", figures.called(summary.item, lang), lang, source)
         # Groups without any value are in the notes alone.
@@ -296,7 +297,7 @@ def _of_statistic(
         if statistic == "median":
             name = summaries.named(statistic, lang)
             return _of_boxes(frame, item, by, lang, source, f" ({name})")._replace(measure=name)
-        frame = summarized(frame, item, by)
+        frame = summary_of(frame, item, by, register=source)
     summary = summaries.of_frame(frame, by, item)
     figures.check_statistic(summary.item, statistic)
     if list(summary.fields) != [by]:

@@ -144,10 +144,10 @@ def numbered(words: Mapping[str, str], numbers: Mapping[str, int], lang: Lang) -
 
 def check_statistic(item: str, statistic: str) -> None:
     """Refuse a sum of ratios, or the share of the largest in one."""
-    is_ratio = item in ratios.NUMBERS or kind(item) == "share"
-    if statistic in ("sum", "share_top5") and is_ratio and kind(item) != "amount":
+    if statistic in ("sum", "share_top5") and not ratios.has_sum(item):
         fault = f": a ratio such as {item!r} has none"
-        raise invalid("statistic", statistic, fault, give="'median', or 'weighted'")
+        give = "'mean'" if item == ratios.BELOW_CRISIS else "'median', or 'weighted'"
+        raise invalid("statistic", statistic, fault, give=give)
 
 
 def counted(rows: pl.DataFrame) -> Noun:

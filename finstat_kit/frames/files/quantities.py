@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.frames.financials import history, items, ratios
+from finstat_kit.frames.financials import history, ratios
 from finstat_kit.frames.financials.ratios import Quantity
 from finstat_kit.frames.findings import peers, summary
 from finstat_kit.frames.reports.check_sums import CHECKS
@@ -34,18 +34,15 @@ def quantities(frame: pl.DataFrame, column: str) -> pl.Series:
         return pl.repeat(None, frame.height, dtype=pl.String, eager=True)
     naming = _NAMED_BY.get(column, "")
     if frame.schema.get(naming) == pl.String:
-        return frame[naming].replace_strict(_known(), default=None, return_dtype=pl.String)
+        names = frame[naming].unique().drop_nulls().to_list()
+        kinds = {name: quantity_of(name) for name in names}
+        return frame[naming].replace_strict(kinds, default=None, return_dtype=pl.String)
     return pl.repeat(_of_column(frame, column), frame.height, dtype=pl.String, eager=True)
 
 
 def quantity_of(name: str) -> Quantity | None:
     """Return what the values of a column of this package are, by its name."""
-    base, _, part = name.rpartition("_")
-    if part == "growth" and base in _known():
-        return "share"
-    if name not in _known() and part in ("before", "change", "restated"):
-        return _known().get(base)
-    return _known().get(name)
+    return _known().get(name, ratios.quantity(name))
 
 
 @cache
@@ -55,21 +52,14 @@ def _known() -> dict[str, Quantity]:
     for name, dtype in CHECKS.items():
         if dtype.is_float():
             known[name] = "amount"
-    for name in (*items.names(), *ratios.NAMES):
-        quantity = ratios.quantity(name)
-        if quantity is not None:
-            known[name] = quantity
     return known
 
 
 def _of_column(frame: pl.DataFrame, column: str) -> Quantity | None:
-    known = _known()
-    # What `growth` adds to a value.
+    # What `growth` adds to a value of the user's.
     base, _, part = column.rpartition("_")
     if part == "growth" and base in frame.columns:
         return "share"
-    if column not in known and part in ("before", "change", "restated"):
-        return known.get(base)
     if column.isdecimal() and history.LABELS.keys() <= frame.schema.keys():
         return "amount"  # a year of a statement
-    return known.get(column)
+    return quantity_of(column)

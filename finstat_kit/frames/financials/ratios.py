@@ -252,16 +252,29 @@ def family_of(name: str) -> items.Family:
 
 
 def quantity(name: str) -> Quantity | None:
-    """Return what the values of an item or a ratio are; None for any other name.
+    """Return what the values of an item or a ratio, or of what `growth` makes of them, are.
+
+    None for any other name, and for a ratio of yes or no.
 
     >>> quantity("ebitda"), quantity("roa"), quantity("current_ratio"), quantity("year")
     ('amount', 'share', 'number', None)
+    >>> quantity("sales_growth"), quantity("sales_change"), quantity("roa_before")
+    ('share', 'amount', 'share')
     """
     if name in SHARES:
         return "share"
     if name in NUMBERS and name not in AMOUNTS:
         return "number"
-    return "amount" if name in AMOUNTS or name in items.names() else None
+    if name in AMOUNTS or name in items.names():
+        return "amount"
+    base, _, part = name.rpartition("_")
+    of_base = quantity(base) if part in ("growth", "before", "change", "restated") else None
+    return "share" if part == "growth" and of_base else of_base
+
+
+def has_sum(name: str) -> bool:
+    """Return whether the sum of a value over units means anything: not that of a ratio."""
+    return quantity(name) in ("amount", None) and name != BELOW_CRISIS
 
 
 def listed() -> pl.DataFrame:

@@ -64,7 +64,9 @@ def growth(
         ``no_value``, ``gap``, ``no_value_before``, ``months``, ``form``, ``sign``); with
         ``"previous_column"`` also ``sales_restated`` (Float64: how much the column differs from the
         filing of the same period; null where there is none, it is equal, or on another form that
-        does not compare).
+        does not compare). At the end the columns of the unit, for groups: ``kraj``, ``okres``,
+        ``pravnaForma``, ``skNace``, ``velkostOrganizacie``, ``datumZalozenia``,
+        ``datumZrusenia``, as far as the frame has them.
 
     Raises:
         UsageError: An argument is wrong or a column is missing.
@@ -78,11 +80,12 @@ def growth(
     """
     names = arguments.names("value", value)
     for name in names:
-        if name in assemble.PROVENANCE or name in assemble.IDENTITY:
+        if name in {*assemble.PROVENANCE, *assemble.IDENTITY, ratios.BELOW_CRISIS}:
             raise invalid("value", name, "is not a figure", give="an item or a ratio")
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
-    also = {"ico", "name", "status", "statement_id", "period_from"}
+    of_units = [*assemble.CARRIED, *assemble.DAYS]
+    also = {"ico", "name", "status", "statement_id", "period_from", *of_units}
     table = values.narrowed(panel, names, also, "panel")
     own_column = basis == "previous_column"
     table, previous = values.filed(table)
@@ -112,7 +115,7 @@ def growth(
         rows = _changes(rows, name, own_column=own_column)
         columns += [name, *(f"{name}_{part}" for part in ("before", "change", "growth", "reason"))]
         columns += [f"{name}_restated"] if own_column else []
-    return rows.select(columns)
+    return rows.select(*columns, *(name for name in of_units if name in table.columns))
 
 
 def _with_periods(rows: pl.DataFrame) -> pl.DataFrame:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Grouping
+from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups, labels
+from finstat_kit.frames.text.catalogue import Words
 
 _MOST_GROUPS: Final = 2
 _TOP: Final = 5
@@ -39,6 +40,7 @@ _STATISTICS: Final = pl.Schema(
         "weighted": pl.Float64(),
         "n_excluded": pl.Int64(),
         "n_ungrouped": pl.Int64(),
+        "n_codes": pl.Int64(),
         "by": pl.List(pl.String),
     }
 )
@@ -47,6 +49,8 @@ _ORDERED: Final = " ordered"
 _ENTRY: Final = " entry"
 _OVER: Final = " over"
 _UNDER: Final = " under"
+_UNKNOWN: Final = " unknown"
+_WORDS: Final = Words("groups")
 SPREAD: Final = pl.Schema(
     {
         "code": pl.String(),
@@ -64,7 +68,8 @@ FEWEST: Final = 5  # units that a median of is shown
 
 def schema(by: Sequence[str]) -> pl.Schema:
     """Return the columns of a summary by some groups."""
-    return pl.Schema({"value": pl.String(), **dict.fromkeys(by, pl.String()), **_STATISTICS})
+    codes = [name for field in by for name in (field, labels.FIELDS[field].label)]
+    return pl.Schema({"value": pl.String(), **dict.fromkeys(codes, pl.String()), **_STATISTICS})
 
 
 def groupings(by: object) -> list[str]:
@@ -107,52 +112,21 @@ def needed(by: Sequence[str]) -> set[str]:
     }
 
 
-@arguments.checked_call
-def summary(
-    figures: pl.DataFrame | pl.LazyFrame,
+def summarized(
+    figures: labels.Frame,
     value: str | Sequence[str],
-    by: Grouping | Sequence[Grouping] | None = "kraj",
+    by: Grouping | Sequence[Grouping] | None,
+    lookup: labels.Lookup | None,
+    lang: Lang,
 ) -> pl.DataFrame:
-    """Summarize items or ratios by group and year, with what each number covers.
-
-    A unit is counted once per year, by the rule of the charts: of several rows of a unit and year
-    the one with figures, of the current column, of the longer period, of the later end. Values that
-    are missing are left out and counted, never taken for zero; so are values of rows whose
-    ``reason`` says that there are no figures, such as a sum of nothing. Nothing is scaled to 12
-    months, nothing deflated; codes are today's.
+    """Summarize figures; see `finstat_kit.client.summary.summary`.
 
     Args:
-        figures: As `financials` or `ratios` returns them; a LazyFrame is collected, of the needed
-            columns alone.
-        value: An item or ratio, or several. A ratio is computed where it is not a column.
-        by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
-            end of each period.
-
-    Returns:
-        One row per value, group and year, in this order: ``value``; the groups (String, codes; null
-        where a unit has none; `resolve_labels` adds their labels); ``year`` (Int32); ``units``, of
-        which ``n`` have a value and ``without`` have none (Int64), by ``reasons`` (List of Struct:
-        ``reason``, ``count``; beside those of financials ``all_blank``, ``item_not_in_form`` and
-        ``divisor``, one not above zero), on which ``forms`` (List of Struct: ``template``,
-        ``count``); ``sum``, ``mean``, ``p10``, ``p25``, ``median``, ``p75``,
-        ``p90`` (linear between values), ``share_top5`` (share of the five largest in the sum, null
-        where a value is negative) (Float64); of a ratio also ``weighted`` (the sum of its
-        numerators by that of its denominators, of the rows that have the ratio; null where the
-        frame has no items) and ``n_excluded`` (Int64: rows without the ratio because the divisor is
-        not above zero), ``n_ungrouped`` (Int64, null but for ``size_by_law``: the units without
-        figures, which have no size and so are in none of these groups; ``without`` is null there),
-        ``by`` (List of String: the groups).
-
-    Raises:
-        UsageError: An argument is wrong, a column is missing, or the frame has individual and
-            consolidated statements.
-
-    Example:
-        >>> import finstat_kit as fk
-        >>> with fk.using(fk.sample()):
-        ...     money = fk.financials(fk.units.get(fk.units.ids(limit=40)), year=2016)
-        >>> fk.summary(money, "roa", by=None).select("value", "units", "n", "without").rows()
-        [('roa', 40, 19, 21)]
+        figures: As given.
+        value: As given.
+        by: As given.
+        lookup: Of the register; None is none, and then no code of a field is unknown.
+        lang: Of the labels.
     """
     names, fields = arguments.names("value", value), groupings(by)
     check_columns(figures, fields)
@@ -161,6 +135,8 @@ def summary(
     for field in fields:
         table = groups.with_group(table, field)
     table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
+    listed = {field: _entries(field, lookup) for field in fields}
+    table = table.with_columns(_with_unknown(listed))
     keys = [*fields, "year"]
     parts = [_of_value(table, name, keys) for name in names]
     of_figures = any(map(groups.is_of_figures, fields))
@@ -174,11 +150,39 @@ def summary(
             n_ungrouped=pl.when(of_figures).then(pl.col("n_ungrouped").fill_null(0)),
             without=pl.when(not of_figures).then("without"),
             by=pl.lit(fields, pl.List(pl.String)),
+            **{labels.FIELDS[field].label: _label(field, listed[field], lang) for field in fields},
         )
         .sort(order, nulls_last=True)
         .select(schema(fields).names())
         .cast(schema(fields))
     )
+
+
+def _entries(field: str, lookup: labels.Lookup | None) -> pl.DataFrame | None:
+    """Return the codelist of a group, None if there is no register to ask for it."""
+    if lookup is None and field not in groups.GROUPS:
+        return None
+    return labels.entries(labels.FIELDS[field].codelist, lookup or groups.codelist)
+
+
+def _with_unknown(listed: Mapping[str, pl.DataFrame | None]) -> Iterator[pl.Expr]:
+    """Yield the known codes of each group, and beside them those that its codelist lacks."""
+    for field, entries in listed.items():
+        is_known = pl.lit(value=True)
+        if entries is not None:
+            is_known = pl.col(field).is_in(entries["code"].implode())
+        yield pl.when(is_known).then(field).alias(field)
+        yield pl.when(~is_known).then(field).alias(field + _UNKNOWN)
+
+
+def _label(field: str, entries: pl.DataFrame | None, lang: Lang) -> pl.Expr:
+    """Return the labels of the codes of a group; a unit without figures is in none."""
+    code = pl.col(field)
+    word = None if groups.is_of_figures(field) else _WORDS[lang]["unknown"]
+    names = None
+    if entries is not None:
+        names = labels.label_of(code, pl.String(), entries["code"], entries[f"name_{lang}"])
+    return pl.when(code.is_null()).then(pl.lit(word)).otherwise(names)
 
 
 def _of_value(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
@@ -187,10 +191,11 @@ def _of_value(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
     has = pl.col("value").is_not_null()
     without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
     forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
-    statistics = _statistics(rows, keys, is_ratio=name in ratios.NUMBERS)
+    is_ratio = name in ratios.NAMES
+    statistics = _statistics(rows, keys, is_ratio=is_ratio, has_sum=ratios.has_sum(name))
     for part in (without, forms):
         statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
-    counts = ["units", "n", "without", *(["n_excluded"] if name in ratios.NUMBERS else [])]
+    counts = ["units", "n", "without", *(["n_excluded"] if is_ratio else [])]
     return statistics.with_columns(
         pl.col(counts).fill_null(0),
         pl.col("reasons").fill_null(pl.lit([], _REASONS)),
@@ -209,30 +214,41 @@ def _rows_of(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
         **parts,
         why=values.reason(name, table.columns, table.schema),
         template=template,
+        **{key + _UNKNOWN: key + _UNKNOWN for key in keys if key + _UNKNOWN in table.columns},
     )
     # Of the rows without the ratio neither part counts.
     parts_count = pl.when(pl.col("value").is_not_null())
     return rows.with_columns(parts_count.then(part).alias(part) for part in parts)
 
 
-def _statistics(rows: pl.DataFrame, keys: list[str], *, is_ratio: bool) -> pl.DataFrame:
+def _statistics(
+    rows: pl.DataFrame, keys: list[str], *, is_ratio: bool, has_sum: bool
+) -> pl.DataFrame:
     """Return the statistics of each group."""
     value, under = pl.col("value"), pl.col(_UNDER)
+    # A unit that is in none of the groups of figures has no code that could be unknown.
+    fields = [key for key in keys if key + _UNKNOWN in rows.columns]
+    fields = [field for field in fields if not groups.is_of_figures(field)]
+    unknown = [pl.col(field + _UNKNOWN).drop_nulls() for field in fields]
     excluded = (value.is_null() & (pl.col("why") == values.DIVISOR)).sum()
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
         n=value.count().cast(pl.Int64),
         without=value.null_count().cast(pl.Int64),
-        sum=pl.when(value.count() > 0).then(value.sum()),
+        sum=pl.when((value.count() > 0) & has_sum).then(value.sum()),
         mean=value.mean(),
         **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile
         weighted=pl.when(under.count() > 0).then(pl.col(_OVER).sum() / under.sum()),
         n_excluded=(excluded if is_ratio else pl.lit(None)).cast(pl.Int64),
+        n_codes=sum((codes.n_unique() for codes in unknown), pl.lit(0)).cast(pl.Int64),
     )
     ordered = pl.col(_ORDERED)
     largest = ordered.list.tail(_TOP).list.sum()
     has_share = (ordered.list.first() >= 0) & (pl.col("sum") > 0)
     return statistics.with_columns(
+        n_codes=pl.when(pl.any_horizontal(pl.lit(value=False), pl.col(fields).is_null())).then(
+            "n_codes"
+        ),
         share_top5=pl.when(has_share).then(largest / pl.col("sum")),
         **{name: _quantile(ordered, share) for name, share in _QUANTILES.items()},
     ).drop(_ORDERED)
@@ -271,25 +287,23 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
     return ratios.sum_of(formula.over), ratios.sum_of(formula.under)
 
 
-def spread(frame: pl.DataFrame, item: str, by: str, *, limited: str | None = None) -> pl.DataFrame:
+def spread(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
     """Return quartiles and whiskers of each code, by median, largest first.
 
     The whiskers end at the 10th and the 90th percentile. Rows without a value or a code are left
     out. ``n`` counts the values and ``units`` their distinct ``unit_id``, each row where there is
-    none; a code of fewer than five units has counts alone. With a column *limited* of the same
-    values within limits, all but the median is of it.
+    none; a code of fewer than five units has counts alone.
     """
     value = pl.col("value")
     unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
     values = frame.select(
         pl.col(by).cast(pl.String).alias("code"),
-        pl.col(limited or item).cast(pl.Float64).alias("value"),
-        pl.col(item).cast(pl.Float64).alias("unlimited"),
+        pl.col(item).cast(pl.Float64).alias("value"),
         unit=unit,
     ).filter(value.is_finite(), pl.col("code").is_not_null())
     ends = {"low": "p10", "q1": "p25", "q3": "p75", "high": "p90"}
     figures = {name: value.quantile(_QUANTILES[end], "linear") for name, end in ends.items()}
-    figures["median"] = pl.col("unlimited").median()
+    figures["median"] = value.median()
     units = pl.col("unit").n_unique()
     return (
         values.group_by("code")

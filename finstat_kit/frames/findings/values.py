@@ -49,6 +49,9 @@ def of_frame(frame: labels.Frame, value: str) -> Rows:
         UsageError: There is no such column, or individual and consolidated figures are mixed.
     """
     table = with_value(frame, value)
+    if table.schema[value] == pl.Boolean:
+        give = 'its mean, the share of units: fk.summary, with statistic="mean"'
+        raise invalid("value", value, "is of yes or no", give=give)
     if {"unit_id", "year"} <= set(table.columns):
         assemble.check_types(table.schema, ("unit_id", "year"), "frame")
     number = labels.column_of(table.schema, value).cast(pl.Float64).alias("value")
@@ -81,7 +84,7 @@ def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
 def check(value: str, schema: pl.Schema) -> bool:
     """Refuse what is neither a column of numbers nor a ratio; return whether it is computed."""
     arguments.text("value", value)
-    if value in ratios.NUMBERS and value not in schema:
+    if value in ratios.NAMES and value not in schema:
         absent = [name for name in ratios.columns_of(value) if name not in schema]
         if not absent:
             return True
@@ -92,11 +95,13 @@ def check(value: str, schema: pl.Schema) -> bool:
             give="a frame as fk.financials returns it, or its fk.ratios",
         )
     # A column without any value may have no type either.
-    if value not in schema or not (schema[value].is_numeric() or schema[value] == pl.Null):
+    if value not in schema or not (
+        schema[value].is_numeric() or schema[value] in (pl.Boolean, pl.Null)
+    ):
         problem, meant = f"is {schema.get(value)}", ""
         if value not in schema:
             numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
-            problem, meant = "is not a column", near(value, [*numbers, *ratios.NUMBERS])
+            problem, meant = "is not a column", near(value, [*numbers, *ratios.NAMES])
         raise invalid(
             "value",
             value,
@@ -126,8 +131,9 @@ def narrowed(
         check(value, schema)
         if value in schema:
             used_columns.add(value)
-        if value in ratios.NUMBERS:
+        if value in ratios.NAMES:
             used_columns.update(ratios.columns_of(value))
+        used_columns.add(_column_of_reasons(value))
     assemble.check_types(schema, used_columns, argument)
     of_financials = assemble.schema()
     amounts = [n for n in schema if n in values or of_financials.get(n) == pl.Float64]
@@ -140,13 +146,24 @@ def narrowed(
         if value not in table.columns:
             computed = with_value(table, value)
             table = table.with_columns(computed[value], computed[ratios.EXCLUDED])
-    return _of_figures(table, values)
+    are_of_yes = [value for value in values if table.schema[value] == pl.Boolean]
+    return _of_figures(table.with_columns(pl.col(are_of_yes).cast(pl.Float64)), values)
+
+
+def _column_of_reasons(value: str) -> str:
+    """Return the column of `growth` that says why there is no change of a value."""
+    return f"{value.rpartition('_')[0]}_reason"
 
 
 def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     """Return why a row without a value has none: a reason of financials, or one of the value."""
     parts = ratios.parts_of_value(value)
-    why = pl.lit(BLANK if "reason" in columns else UNKNOWN)
+    if value.endswith(("_change", "_growth")) and _column_of_reasons(value) in columns:
+        own_reason = pl.col(_column_of_reasons(value)).cast(pl.String)
+        return pl.coalesce(own_reason, pl.lit(DIVISOR))  # the value before is 0
+    # A ratio of yes or no has a bound in some years alone.
+    is_blank = "reason" in columns and value != ratios.BELOW_CRISIS
+    why = pl.lit(BLANK if is_blank else UNKNOWN)
     if "template" in columns and parts:
         on_form = pl.col("template").is_in(ratios.forms_of(value))
         why = pl.when(~on_form).then(pl.lit(NOT_ON_FORM)).otherwise(why)
@@ -203,77 +220,3 @@ def filed(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         return table, table.clear()
     is_previous = pl.col("source_column").cast(pl.String).eq_missing("previous")
     return table.filter(~is_previous), table.filter(is_previous)
-
-
-def checked_limits(limits: object) -> tuple[float, float] | None:
-    """Return the shares of values below which and above which values are limited."""
-    if limits is None:
-        return None
-    several = list(limits) if isinstance(limits, Sequence) and not isinstance(limits, str) else []
-    if len(several) == 2 and all(
-        isinstance(share, int | float) and not isinstance(share, bool) for share in several
-    ):
-        low, high = map(float, several)
-        if 0 <= low < high <= 1:
-            return low, high
-    raise invalid(
-        "limits",
-        limits,
-        "are not two shares",
-        give="a lower and an upper one from 0 to 1, such as (0.01, 0.99)",
-    )
-
-
-def with_limits(rows: pl.DataFrame, limits: tuple[float, float] | None) -> pl.DataFrame:
-    """Add ``limit_low`` and ``limit_high`` of each year, and ``limited``, the value within them.
-
-    Args:
-        rows: One row per unit and year with ``value``.
-        limits: Shares of the values of a year, linear between values; None limits nothing.
-    """
-    if limits is None:
-        nothing = pl.lit(None, pl.Float64)
-        return rows.with_columns(limit_low=nothing, limit_high=nothing, limited=pl.col("value"))
-    ends = [pl.col("value").quantile(share, "linear") for share in limits]
-    if "year" in rows.columns:
-        ends = [end.over("year") for end in ends]
-    return rows.with_columns(limit_low=ends[0], limit_high=ends[1]).with_columns(
-        limited=pl.col("value").clip("limit_low", "limit_high")
-    )
-
-
-def without_differences(
-    rows: pl.DataFrame, max_difference: float | None
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows whose balance and sums hold, and those left out.
-
-    A filing is left out where its balance differs by more, or where a sum that its form states
-    fails: how far a sum is off is no column.
-
-    Raises:
-        UsageError: *max_difference* is no amount, or the frame lacks the checks.
-    """
-    if max_difference is None:
-        return rows, rows.clear()
-    if (
-        isinstance(max_difference, bool)
-        or not isinstance(max_difference, int | float)
-        or not (0 <= max_difference < float("inf"))
-    ):
-        raise invalid(
-            "max_difference",
-            max_difference,
-            "is not an amount in euro",
-            give="0 or more, such as 1",
-        )
-    for name in ("balance_difference", "sums_failing"):
-        if name not in rows.columns:
-            raise invalid(
-                "max_difference",
-                max_difference,
-                f": no column {name!r}",
-                give="what fk.financials returns",
-            )
-    off = pl.col("balance_difference").abs() > max_difference
-    off = (off | (pl.col("sums_failing") > 0)).fill_null(value=False)
-    return rows.filter(~off), rows.filter(off)

@@ -221,3 +221,20 @@ def test_amounts_of_any_width_are_computed_as_floats() -> None:
         assert fk.ratios(frame, keep=True)["net_profit"].to_list() == [None, 1.0]
         assert fk.summary(frame, ["net_profit", "roa"], by=None)["n"].to_list() == [1, 1]
         assert fk.peers(frame, 2, "net_profit", by=None)["n"].item() == 1
+
+
+def test_growth_is_summarized_by_the_groups_of_its_units(figures: pl.DataFrame) -> None:
+    """The columns of units stay, and why there is no change is counted as growth says it."""
+    panel, _ = fk.panel(figures)
+    growth = fk.growth(panel, "sales")
+
+    carried = [name for name in growth.columns if name in figures.columns]
+    by_region = fk.summary(growth, "sales_growth")
+    by_age = fk.summary(growth, "sales_growth", by=["section", "age"])
+
+    assert {"kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie"} <= {*carried}
+    codes = [frame.select("unit_id", "kraj").unique().sort("unit_id") for frame in (growth, panel)]
+    assert codes[0].equals(codes[1])
+    assert by_region["n"].sum() == by_age["n"].sum() == growth["sales_growth"].count() > 0
+    reasons = by_region["reasons"].explode().struct.field("reason").drop_nulls()
+    assert set(growth["sales_reason"].drop_nulls()) <= set(reasons)

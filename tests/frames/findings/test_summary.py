@@ -165,7 +165,8 @@ def test_a_unit_without_figures_has_no_size(by: Any, figures: pl.DataFrame) -> N
     year = figures.filter(year=2016)
     bare = year.filter(pl.col("reason").is_not_null())
     assert 0 < bare.height < year.height
-    bare_in = Counter(bare["kraj"])
+    known = set(fk.regions()["code"])
+    bare_in = Counter(code if code in known else None for code in bare["kraj"])
 
     sizes = fk.summary(year, ["sales", "roe"], by=by)
 
@@ -209,6 +210,56 @@ def test_partly_read_figures_have_values(figures: pl.DataFrame) -> None:
     partly = filed.with_columns(reason=pl.lit("not_a_number"))
 
     assert fk.summary(partly, "sales", by=None)["n"].sum() == partly["sales"].count() > 0
+
+
+def test_unknown_codes_and_no_code_are_one_group(figures: pl.DataFrame) -> None:
+    """Without a code, labelled as unknown, with the number of codes; counts keep them apart."""
+    year = figures.filter(year=2016).with_row_index("n")
+    code = pl.when(pl.col("n") < 3).then(pl.lit("SK099")).when(pl.col("n") < 5).then(pl.lit("1"))
+    odd = year.with_columns(kraj=pl.when(pl.col("n") < 7).then(code).otherwise(pl.lit("SK010")))
+
+    known, unknown = fk.summary(odd, "sales", lang="en").to_dicts()
+
+    assert (known["kraj"], known["region"]) == ("SK010", "Region of Bratislava")
+    assert (unknown["kraj"], unknown["region"]) == (None, "unknown")
+    assert (known["units"], unknown["units"]) == (year.height - 7, 7)
+    assert (known["n_codes"], unknown["n_codes"]) == (None, 2)
+    assert unknown["sum"] == odd.head(7)["sales"].sum()
+    assert fk.count_by(odd, "kraj")["kind"].to_list().count("unknown code") == 2
+    pairs = fk.summary(odd, "sales", ["kraj", "size_by_law"], lang="en")
+    assert set(pairs.filter(pl.col("kraj").is_null())["region"]) == {"unknown"}
+    assert pairs.drop_nulls("kraj")["n_codes"].null_count() == pairs.drop_nulls("kraj").height
+
+
+def test_without_a_register_every_code_of_a_field_counts_as_known(figures: pl.DataFrame) -> None:
+    """No codelist can be asked for; sections come with the package."""
+    odd = figures.filter(year=2016).head(1).with_columns(kraj=pl.lit("1"), skNace=pl.lit("00000"))
+    fk.use(None)
+
+    by_code, by_section = (fk.summary(odd, "sales", by) for by in ("kraj", "section"))
+
+    assert by_code.select("kraj", "region", "n_codes").row(0) == ("1", None, None)
+    assert by_section.select("section", "section_label", "n_codes").row(0) == (None, "neznáme", 1)
+
+
+def test_a_ratio_has_neither_sum_nor_concentration(figures: pl.DataFrame) -> None:
+    """Nor has a rate of growth; an amount has both, and a ratio of yes or no its share of units."""
+    panel, _ = fk.panel(figures)
+    names = ["roa", "current_ratio", "ebitda", "below_crisis_ratio"]
+    growth = fk.growth(panel, ["sales", "roa"])
+    summaries = [
+        fk.summary(figures, names, by=None),
+        fk.summary(growth, ["sales_growth", "sales_change", "roa_before"], by="kraj"),
+    ]
+
+    for result in summaries:
+        with_sum = result.filter(pl.col("sum").is_not_null() | pl.col("share_top5").is_not_null())
+        assert set(with_sum["value"]) <= {"ebitda", "sales_change"}
+        assert set(with_sum["value"])
+        assert set(result.drop_nulls("mean")["value"]) == set(result["value"])
+    ratios = fk.ratios(figures).filter(year=2018)["below_crisis_ratio"]
+    crisis = summaries[0].filter(value="below_crisis_ratio", year=2018)
+    assert crisis.select("n", "mean").row(0) == (ratios.count(), pytest.approx(ratios.mean()))
 
 
 def test_two_groups_are_summarized_together(figures: pl.DataFrame) -> None:
