@@ -165,7 +165,6 @@ def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = Fa
         "400": ("The query is wrong; the reason names the parameter", "Refusal"),
         "405": ("Reading is all there is", "Refusal"),
         "414": (f"The query is longer than {routes.MAX_QUERY} characters", "Refusal"),
-        "421": ("The request is for a host that this server is not", "Refusal"),
     }
     return {
         method: {

@@ -190,13 +190,6 @@ MUTATIONS = [
         "",
         "test_an_id_that_is_used_again_is_a_new_unit",
     ),
-    Mutation(
-        "pages of other sites cannot read a served register",
-        "server.py:App.__call__",
-        "_host(scope) in self._hosts",
-        "True",
-        "test_unknown_hosts_are_refused",
-    ),
     # Bytes are validated before a frame is built.
     Mutation(
         "a reply without the flag is broken, not the last page",

@@ -62,11 +62,10 @@ def test_every_reply_says_whose_it_is(target: str) -> None:
     ("request_", "status"),
     [
         (b"POST /api/kraje HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 405),
-        (b"GET /api/kraje HTTP/1.1\r\nHost: elsewhere\r\nConnection: close\r\n\r\n", 421),
     ],
 )
 def test_refusals_say_whose_they_are_too(request_: bytes, status: int) -> None:
-    """Refusals of a method and of a host have the header too."""
+    """Refusals of a method have the header too."""
     with fk.sample(7).serve() as url:
         seen, headers, _ = raw(url, request_)
 

@@ -18,7 +18,7 @@ from finstat_kit.service.http.server import App, Message, Receive, Scope, Send
 @contextlib.contextmanager
 def late(sample: Sample, longest: float) -> Iterator[str]:
     """Serve a sample; each reply waits for a random time of at most *longest* seconds."""
-    app = App(sample._answer, None, sample._marks)
+    app = App(sample._answer, sample._marks)
     drawn = random.Random(0)
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:

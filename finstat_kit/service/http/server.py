@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
@@ -13,17 +12,14 @@ from typing import Any, Final
 
 from finstat_kit.errors import UsageError
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.http.routes import refusal
 
 _LIVE: Final = "/cruz-public"  # in the address of the real register, and so in its clients
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _ANY: Final = frozenset({"0.0.0.0", "::"})
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[str, str, str], Reply]
-_PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 @contextmanager
@@ -45,9 +41,8 @@ def served(
             "serving needs uvicorn", cure="install it with: pip install 'finstat-kit[server]'"
         ) from error
     name = f"[{host}]" if ":" in host else host
-    hosts = None if host in _ANY else _LOOPBACK | {_host_name(name)}
     config = uvicorn.Config(
-        App(answer, hosts, marks),
+        App(answer, marks),
         ws="none",
         lifespan="off",
         access_log=False,
@@ -97,48 +92,24 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 class App:
-    """Answers HTTP requests for known hosts.
+    """Answers HTTP requests.
 
     Args:
         answer: The service: method, path and query to a reply.
-        hosts: Allowed names of the request's host, as `_host_name` returns them; None allows every
-            name. A page of another site must not read this server by a name that resolves here.
-        marks: Headers of every reply, including refusals by this class.
+        marks: Headers of every reply.
     """
 
-    def __init__(
-        self, answer: Answer, hosts: frozenset[str] | None, marks: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, answer: Answer, marks: Mapping[str, str] | None = None) -> None:
         self._answer = answer
-        self._hosts = hosts
         self.marks = marks or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if self._hosts is None or _host(scope) in self._hosts:
-            # Non-ASCII characters are invalid in an address; the service refuses them.
-            path = scope["raw_path"].decode("ascii", errors="surrogateescape")
-            query = scope["query_string"].decode("ascii", errors="surrogateescape")
-            reply = self._answer(scope["method"], path.removeprefix(_LIVE), query)
-        else:
-            reply = refusal(421, "neznáma adresa servera", scope["method"])
+        # Non-ASCII characters are invalid in an address; the service refuses them.
+        path = scope["raw_path"].decode("ascii", errors="surrogateescape")
+        query = scope["query_string"].decode("ascii", errors="surrogateescape")
+        reply = self._answer(scope["method"], path.removeprefix(_LIVE), query)
         marked = {**reply.headers, **self.marks}
         headers = [(name.encode(), value.encode()) for name, value in marked.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": reply.body})
-
-
-def _host_name(text: str) -> str:
-    """Return a host without its port, in one form for all spellings.
-
-    >>> _host_name("LocalHost.:8000")
-    'localhost'
-    """
-    return _PORT.sub("", text).lower().removesuffix(".")
-
-
-def _host(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == b"host":
-            return _host_name(value.decode("latin-1"))
-    return ""

@@ -140,7 +140,7 @@ def test_memory_stays_flat(url: str) -> None:
 
 def test_bytes_that_another_server_lets_through_are_no_path() -> None:
     """Behind a server that passes bytes which are not ASCII, they are no UTF-8 and no path."""
-    app = App(service(1), None)
+    app = App(service(1))
 
     def ask(path: bytes, query: bytes) -> object:
         sent: list[MutableMapping[str, Any]] = []
@@ -159,17 +159,6 @@ def test_bytes_that_another_server_lets_through_are_no_path() -> None:
     assert ask(b"/api/kraje", b"a=\xff") == 400
     assert ask(b"/api/kraje", b"\xc3\xa9=1") == 400
     assert ask(b"/api/kraje\xff", b"") == 404
-
-
-def test_unknown_hosts_are_refused(url: str) -> None:
-    """A page of another site cannot read the register by a name that leads here."""
-    request = b"GET /api/kraje HTTP/1.1\r\nHost: evil.example:80\r\nConnection: close\r\n\r\n"
-
-    status, headers, body = raw(url, request)
-    assert (status, headers["x-api-version"]) == (421, "2.5")
-    assert headers["content-length"] == str(len(body))
-    assert raw(url, request.replace(b"evil.example:80", b"localhost:1"))[0] == 200
-    assert raw(url, request.replace(b"Host: evil.example:80\r\n", b""))[0] in (400, 421)
 
 
 @pytest.mark.slow

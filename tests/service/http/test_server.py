@@ -12,7 +12,6 @@ import pytest
 import finstat_kit as fk
 from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.wire import raw
 
 COUNT = (
     b"GET /api/zostavajuce-id/uctovne-jednotky?zmenene-od=2000-01-01 HTTP/1.1\r\nHost: localhost"
@@ -61,33 +60,3 @@ def test_requests_one_behind_the_other_are_all_answered(
     matrix(f"{number} requests in {size} KiB at once", f"{number} answers", seen)
     assert answers.count(GOOD) == answers.count(b'{"pocetZostavajucichId":5}') == number
     assert answers.count(b"HTTP/1.1") == number
-
-
-# The header, whether it names this very machine.
-HOSTS = [
-    ("localhost", True), ("LOCALHOST", True), ("localhost.", True), ("LocalHost.:8000", True),
-    ("LOCALHOST.:8000", True), ("localhost:", True), ("127.0.0.1:1", True), ("127.0.0.1.", True),
-    ("[::1]", True), ("[::1]:8000", True), ("evil.example", False), ("localhost.evil.com", False),
-    ("127.0.0.1.evil.com", False), ("evil.com.localhost", False), ("localhost..", False),
-    (".localhost", False), ("localhost:80:80", False), ("localhost:x", False), ("", False),
-    (".", False), (":8000", False), ("127.0.0.2", False), ("::1", False),
-    ("localhost@evil.com", False), ("localhost:²", False),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("host", "local"), HOSTS)
-def test_hosts_are_compared_as_names(matrix: Told, url: str, host: str, local: bool) -> None:
-    """Case and a dot at the end make no other host; a name that only begins so is another."""
-    sent = f"GET /api/kraje HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
-
-    status, _, _ = raw(url, sent.encode())
-
-    matrix(f"Host: {host}", 200 if local else 421, status)
-    assert status == (200 if local else 421)
-
-
-@pytest.mark.slow
-def test_the_host_that_is_served_is_known_in_any_case() -> None:
-    """The address given to `serve` is one of its names."""
-    with fk.sample(1).serve(host="LocalHost") as url, fk.Register(url) as reg:
-        assert reg.units.count() == 1
