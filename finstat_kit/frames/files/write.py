@@ -35,6 +35,8 @@ _NAMED_NUMBERS: Final = (
 )  # fmt: skip
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
+# The same within a text, where a program that takes another separator begins a cell.
+_WITHIN: Final = r"([\n\r\t;,|])('*[=@]|'+[+-]|[+-][^\n\r\t;,|]*[^\d\s.,;|])"
 
 
 @arguments.checked_call
@@ -61,8 +63,9 @@ def write(
             ``finstat_kit.fields`` (JSON, a list of rows). In csv and xlsx lists of ids are joined
             by spaces, and lists of numbers by name, such as the ``reasons`` of a summary or the
             ``candidates`` of `match_units`, by semicolons. A spreadsheet that opens a csv drops the
-            leading zeros of codes: use xlsx instead. In a csv a text that a spreadsheet would
-            evaluate, such as ``=1+1``, has an apostrophe before it. NaN is an empty cell in xlsx.
+            leading zeros of codes: use xlsx instead. In a csv a text or a head that a spreadsheet
+            would evaluate, such as ``=1+1``, has an apostrophe before it, also after a line feed
+            or a separator within it. NaN is an empty cell in xlsx.
         note: A text on a second sheet, ``source``: the result of `cite`, further lines such as the
             query; xlsx and parquet, whose metadata hold it as ``finstat_kit.source``.
         decimal_comma: Semicolons between columns and decimal commas, as Excel with Slovak settings
@@ -123,14 +126,21 @@ def form_of(path: Path) -> Format:
 
 def _csv_for_excel(frame: pl.DataFrame, decimal_comma: bool) -> bytes:
     texts = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
+    plain = _of_csv(frame)
+    heads = pl.Series(plain.columns, dtype=pl.String).to_frame("head").select(_harmless(cs.all()))
     text = (
-        _of_csv(frame)
-        .with_columns(texts.str.replace(_EVALUATED, "'${0}"))
+        plain.with_columns(_harmless(texts))
+        .rename(dict(zip(plain.columns, heads["head"], strict=True)))
         .write_csv(
             include_bom=True, separator=";" if decimal_comma else ",", decimal_comma=decimal_comma
         )
     )
     return text.encode()
+
+
+def _harmless(texts: pl.Expr) -> pl.Expr:
+    """Return texts with an apostrophe wherever a spreadsheet would begin to evaluate one."""
+    return texts.str.replace(_EVALUATED, "'${0}").str.replace_all(_WITHIN, "${1}'${2}")
 
 
 def rendered(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import threading
@@ -52,7 +53,7 @@ def test_csv_is_what_excel_reads(tmp_path: Path, units: pl.DataFrame) -> None:
 
 def test_csv_holds_no_text_that_a_spreadsheet_evaluates(tmp_path: Path) -> None:
     """An apostrophe stands before it; numbers have none, and a program takes it away again."""
-    texts = ["=1+1", "+a", "-2+3", "@SUM(1)", "\tx", "\r=1", "'=1", "''@", "'-5",
+    texts = ["=1+1", "+a", "-2+3", "@SUM(1)", "\tx", "\rx", "'=1", "''@", "'-5",
              "-5", "-5,3", "+421 905", "-", "'x", "x=1", "Žena", None]  # fmt: skip
     frame = pl.DataFrame({"*": texts, "e": pl.Series(texts, dtype=pl.Categorical)})
 
@@ -64,6 +65,23 @@ def test_csv_holds_no_text_that_a_spreadsheet_evaluates(tmp_path: Path) -> None:
             text if text is None or place > 8 else f"'{text}" for place, text in enumerate(texts)
         ]
         assert read[name].str.replace(r"^'('*[=+@\t\r-])", "$1").to_list() == texts
+
+
+@pytest.mark.parametrize("comma", [False, True])
+def test_csv_holds_no_formula_in_a_head_or_within_a_text(tmp_path: Path, comma: bool) -> None:
+    """Whichever separator a spreadsheet takes, no cell that it reads begins a formula."""
+    texts = ["a\n=1+1", "a;=1", "a,@b", "b|+c", "x\r\n-cmd", ";;=1", "a;'=b", "a\t=2",
+             "Ulica 5, -3"]  # fmt: skip
+    frame = pl.DataFrame({"=1+1": texts, "b;=2": texts, "plain": texts})
+
+    path = fk.write(frame, tmp_path / "x.csv", decimal_comma=comma)
+
+    for cell in re.split(r"[\n\r\t;,|]", path.read_text("utf-8-sig")):
+        assert not re.match(r'"?([=@+]|-[a-z])', cell), cell
+    read = pl.read_csv(path, separator=";" if comma else ",", infer_schema=False)
+    assert read.columns == ["'=1+1", "b;'=2", "plain"]
+    assert read["plain"].to_list()[1::5] == ["a;'=1", "a;''=b"]
+    assert read["plain"][-1] == "Ulica 5, -3"
 
 
 def test_csv_by_slovak_settings_has_semicolons_and_decimal_commas(tmp_path: Path) -> None:
