@@ -128,6 +128,20 @@ def test_a_window_that_is_dropped_on_continued_pages_is_noticed() -> None:
     assert report.filter(status="fail")["check"].to_list() == ["change window", "day of change"]
 
 
+def test_a_window_whose_counts_do_not_fit_its_pages_is_noticed() -> None:
+    """Whatever the days of its records are."""
+    register = Watched(fk.sample(5_000))
+    register.instead = lambda path, query: (
+        Reply(200, {}, b'{"pocetZostavajucichId":7}')
+        if path.startswith("/api/zostavajuce-id") and "zmenene-od=2026" in query
+        else None
+    )
+
+    report = fk.doctor(register=register)
+
+    assert report.filter(status="fail")["check"].to_list() == ["change window"]
+
+
 @pytest.mark.parametrize(
     ("asked", "answered", "check", "status", "seen"),
     [
