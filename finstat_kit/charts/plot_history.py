@@ -249,7 +249,7 @@ def _of_groups(table: DrawnTable, statistic: str, item: str | None) -> _Chart:
     lang, rows = table.lang, table.rows
     parts = rows.partition_by("group_code", maintain_order=True)
     groups = [(part["group"][0] + _written_n(part, lang), part) for part in parts]
-    has_members = rows["member"].n_unique() > 1
+    has_members = bool((rows["member"] != "").any())
     if not has_members and len(groups) <= _MOST:
         looks = _looks([part["colour"][0] for _, part in groups])
         lines = [_line(name, look, part)
