@@ -1162,7 +1162,8 @@ class Register(Inner, Checked):
             from_previous: Whether to add rows for the period before, from the previous-period
                 column of each filing; ten years take five filings.
             filed_until: As known on this day, as of `filings`.
-            items: One item or several; None is all, whatever the data. `items()` lists them.
+            items: One item or several; a ratio brings the items that it is computed from. None is
+                all, whatever the data. `items()` lists them.
             family: Instead of *items*: those of a family, or of several: ``"business"``,
                 ``"public"``, ``"non_profit"``, ``"single_entry"``. It narrows the columns, never
                 the rows.

@@ -178,6 +178,8 @@ def chosen(
 ) -> list[str]:
     """Return the names that the arguments *items* and *family* mean; None means all.
 
+    A ratio brings the items that it is computed from.
+
     Raises:
         UsageError: There is no such item or family, or both are given.
     """
@@ -190,13 +192,25 @@ def chosen(
         return of_families(families)
     if selection is None:
         return names()
-    item_names = arguments.names("items", selection)
-    for name in item_names:
-        if name not in names():
-            near = arguments.near(name, names())
+    from finstat_kit.frames.financials import ratios  # which are made of items
+
+    wanted: list[str] = []
+    for name in arguments.names("items", selection):
+        if name in ratios.NAMES:
+            wanted += [column for column in ratios.columns_of(name) if column in names()]
+        elif name in names():
+            wanted.append(name)
+        else:
+            near = _with_words(name) or arguments.near(name, (*names(), *ratios.NAMES))
             cure = f"{near}fk.items() lists them, and fk.ratios() the ratios of them"
             raise invalid("items", name, "is not an item", cure=cure)
-    return item_names
+    return list(dict.fromkeys(wanted))
+
+
+def _with_words(text: str) -> str:
+    """Return a hint of the items that `listed` has for a text, "" without any."""
+    similar = listed(text)["item"].head(3).to_list() if any(map(str.isalnum, text)) else []
+    return f"did you mean {', '.join(map(repr, similar))}? " if similar else ""
 
 
 @cache

@@ -1206,13 +1206,18 @@ def test_chosen_items_are_the_columns_in_their_order() -> None:
     assert some.columns[:6] == ["unit_id", "ico", "name", "year", "sales", "equity"]
     assert some.equals(whole.select(some.columns))
     assert one.equals(some.drop("equity"))
+    with_ratio = SAMPLE.financials(filing().head(2), 2016, items=["sales", "roa", "net_profit"])
+    assert with_ratio.columns[4:7] == ["sales", "net_profit", "total_assets"]
+    assert fk.ratios(with_ratio)["roa"].equals(fk.ratios(whole)["roa"])
 
 
 @pytest.mark.parametrize(
     ("given", "text"),
     [
         ("sals", "items='sals' is not an item; did you mean 'sales'\\?"),
-        (["sales", "roa"], "items='roa' is not an item; fk.items\\(\\) lists them"),
+        ("debt", "items='debt' is not an item; did you mean '.*debt.*'\\? fk.items"),
+        ("tržby", "items='tržby' is not an item; did you mean '.*sales.*'\\?"),
+        ("!", "items='!' is not an item; fk.items\\(\\) lists them"),
         ([], "items=\\[\\] is not allowed"),
         (7, "items=7 is not allowed"),
         (["sales", "sales"], "'sales' .*twice"),
