@@ -526,9 +526,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a scan over requests is refused",
-        "scan.py:scan",
-        "source.cost and not (source.in_process and session.exchange.cache is None)",
-        "False",
+        "scan.py:at_hand",
+        "return not session.source.cost or",
+        "return True or",
         "test_a_scan_over_requests_is_refused_with_the_cure",
     ),
     Mutation(

@@ -131,6 +131,11 @@ class Inner:
         """Return a codelist."""
         return self._session.source.codelist(codelist)
 
+    @property
+    def _use_arguments(self) -> str | None:
+        """The arguments of `fk.use` that choose the same register in the same state, if any do."""
+        raise NotImplementedError
+
     def _source_name(self, lang: Lang) -> str:
         """Name the source of the data, for titles, panels and citations.
 
