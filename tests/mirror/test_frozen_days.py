@@ -52,6 +52,23 @@ def a_day_of_changes(register: Watched) -> None:
     register.sample.file(ids[:2], year=2025)
 
 
+def test_a_former_day_is_the_last_sync_by_then_whatever_the_clock_said(tmp_path: Path) -> None:
+    """After a sync whose clock stood ahead, days between are those of the syncs after it."""
+    register = fk.sample(20)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    for day, published in (("2026-07-10", 10), ("2026-07-03", 5), ("2026-07-12", 5)):
+        register.set_today(day)
+        register.publish(published)
+        mirror.sync()
+
+    assert [mirror.as_of(f"2026-07-{day:02}").units.count() for day in (3, 5, 10, 11, 12)] == [
+        35, 35, 35, 35, 40,
+    ]  # fmt: skip
+    assert mirror.snapshot(as_of="2026-07-05").collect().height == 35
+    with fk.using(f"mirror:{mirror.path}@2026-07-05") as frozen:
+        assert frozen.units.ids().height == 35
+
+
 def with_a_region_more(path: str, query: str) -> Reply | None:
     """Answer the regions with one more than the sample has."""
     if path != "/api/kraje":

@@ -173,7 +173,10 @@ class Run(msgspec.Struct, frozen=True):
                 value=str(day),
                 cure=f"give {str(self.last.day)!r}, or sync first",
             )
-        at = sum(point.day <= day for point in self.history)
+        # Days need not ascend: the clock of a sync may have stood ahead.
+        at = max(
+            (place for place, point in enumerate(self.history, 1) if point.day <= day), default=0
+        )
         if not at:
             first = self.history[0]
             known = "" if first.walk == 1 else ", as far as it is known"
