@@ -41,7 +41,7 @@ from finstat_kit.mirror.fetch import (
     readable_in,
 )
 from finstat_kit.mirror.state import codelists_in, lacking_of
-from finstat_kit.mirror.storage.files import File, UnreadableError, legible
+from finstat_kit.mirror.storage.files import File, UnreadableError, legible, see_own_process
 from finstat_kit.mirror.storage.folder import CODELISTS, COLLECTIONS, CONTENTS, Folder
 from finstat_kit.mirror.storage.restored import Restored, restored
 from finstat_kit.mirror.storage.runs import About, Loss, Open, Run
@@ -95,6 +95,7 @@ class Sync:
 
     def go(self, *, full: bool) -> pl.DataFrame:
         """Bring the copy in step; return the report."""
+        see_own_process()  # before the first reply, which polars reads
         self._report = Report(self.register)
         with self.budget.holds():
             self._writer, is_full = self._opened(full=full), False

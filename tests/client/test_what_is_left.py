@@ -64,6 +64,7 @@ def test_ctrl_c_is_two_or_three_lines(name: str, behind: Behind) -> None:
         assert shown[2] == "  the 150 rows before it are in sys.last_value.partial"
 
 
+@pytest.mark.filterwarnings("ignore:numbers of no unit")
 @pytest.mark.parametrize("name", ["get", *slow("financials", "match_units")])
 def test_with_a_cache_the_same_line_continues(name: str, behind: Behind, tmp_path: Path) -> None:
     """It says so, and it does: no reply is requested twice."""
