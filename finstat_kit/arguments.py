@@ -309,8 +309,10 @@ def digits(name: str, value: object, lengths: tuple[int, ...]) -> str:
         return text
     allowed = " or ".join(map(str, lengths))
     cure = f"a text of {allowed} digits, leading zeros included"
-    number = _written(value)
-    meant = with_zeros(number) if lengths == ICO else number if len(number) in lengths else None
+    number, is_vat = _written(value)
+    meant = number if len(number) in lengths else None
+    if lengths == ICO:
+        meant = None if is_vat else with_zeros(number)
     cure = f"give {cure}" if meant is None else f"give {meant!r}, {cure}"
     raise invalid(name, value, "is not allowed", cure=cure)
 
@@ -324,14 +326,16 @@ def several_digits(name: str, value: object, lengths: tuple[int, ...]) -> list[s
     return list(dict.fromkeys(digits(name, one, lengths) for one in several))
 
 
-def _written(value: object) -> str:
-    """Return the digits of a whole number, given as a number or as text; "" for other values."""
+def _written(value: object) -> tuple[str, bool]:
+    """Return the digits of a number, given as a number or as text, and whether it is one for VAT.
+
+    Other values have no digits.
+    """
     if isinstance(value, float) and value.is_integer():  # of a pandas column with a gap
         value = int(value)
     if isinstance(value, int) and not 0 <= value <= MAX_ID:
-        return ""
-    written = digits_in(str(value)) if isinstance(value, str | int) else None
-    return "" if written is None else written[0]
+        return "", False
+    return (digits_in(str(value)) if isinstance(value, str | int) else None) or ("", False)
 
 
 def legal_form_codes(value: object) -> list[str]:

@@ -293,8 +293,8 @@ MUTATIONS = [
     Mutation(
         "a name that two places share is no match",
         "match_names.py:_PlaceIndex.matched",
-        "len(sharing) == 1",
-        "len(sharing) >= 1",
+        "len(there) == 1",
+        "len(there) >= 1",
         "test_ambiguous_names_are_listed",
     ),
     Mutation(

@@ -590,7 +590,8 @@ class Register(Inner, Checked):
         Args:
             names: Names or codes. Accents, case, dashes and words such as *okres*, *kraj* or
                 *mestská časť* do not matter; short forms such as *n/V* for *nad Váhom*, English
-                names and the codes used until 2018 are matched too.
+                names and the codes used until 2018 are matched too. A district behind a name, as in
+                *Lúčka (okr. Rožňava)*, tells places of one name apart.
             level: Level of the places: ``"region"``, ``"district"`` or ``"municipality"``.
 
         Returns:
@@ -637,9 +638,10 @@ class Register(Inner, Checked):
         """Match the rows of a list of one's own with units; nothing doubtful is chosen.
 
         A row with a number is matched by it alone. An IČO may lack its leading zeros (5 to 11
-        digits, but ten are a DIČ), have spaces, or be a number such as 372491.0; ``SK`` and ten
-        digits are a DIČ. A row without one is matched by its name, without accents, case, signs and
-        with the legal form in any spelling, if no other unit has that name, or none in that place.
+        digits, but ten are a DIČ), have spaces, quotes and invisible characters, *IČO:* before it,
+        or be a number such as 372491.0; ``SK`` and ten digits are a DIČ. A row without one is
+        matched by its name, without accents, case, signs and with the legal form in any spelling,
+        if no other unit has that name, or none in that place.
 
         Doubtful is a number of several units or of none, a number whose unit has another name (or,
         in a row without a name, another place), a name of several units, and one that is only near.
@@ -675,7 +677,8 @@ class Register(Inner, Checked):
 
         Warns:
             RegisterWarning: Rows have a name alone where names are not searched, or those of a part
-                of the register only.
+                of the register only; values are read as no number; numbers of no unit have a wrong
+                check digit.
 
         Example:
             >>> import finstat_kit as fk

@@ -445,10 +445,10 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
         if name not in settable:
             cure = f"{arguments.near(name, settable)}give some of {settable}"
             raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
-    if fields.get("ico") is not None:
-        arguments.digits("ico", fields["ico"], ICO)
-    dic = fields.get("dic")
-    if dic is not None and not int(arguments.digits("dic", dic, DIC)):
+    for name, lengths in (("ico", ICO), ("dic", DIC)):
+        if fields.get(name) is not None:
+            fields = {**fields, name: arguments.digits(name, fields[name], lengths)}
+    if (dic := fields.get("dic")) is not None and not int(str(dic)):
         raise invalid("dic", dic, "is not allowed", give="None for no DIČ")
     if fields.get("pravnaForma") is not None:
         arguments.legal_form_code(fields["pravnaForma"])

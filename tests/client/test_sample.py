@@ -228,7 +228,7 @@ def test_published_units_get_new_ids_and_the_fields_given() -> None:
     before = sample.units.ids()
     sample.set_today("2026-07-01")
 
-    new = sample.publish(3, kraj="SK031", pravnaForma="999", nazovUJ="Vzor", ico="00000007")
+    new = sample.publish(3, kraj="SK031", pravnaForma="999", nazovUJ="Vzor", ico="00 000\u200b007")
     older = sample.publish(on="2020-01-01")
 
     assert new["id"].min() > before["id"].max()  # type: ignore[operator]

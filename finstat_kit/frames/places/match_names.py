@@ -109,10 +109,10 @@ class _PlaceIndex:
         keys = _keys(place)
         codes = filter(None, map(self._codes_of, keys))
         sharing = sorted(next(codes, ()))
-        if district is not None:
-            sharing = [code for code in sharing if self._is_in(code, district)] or sharing
-        if len(sharing) == 1:
-            return "name", sharing
+        there = [code for code in sharing if district is None or self._is_in(code, district)]
+        if len(there) == 1:
+            return "name", there
+        sharing = there or sharing
         begun = (self._by_start[key] for key in keys if key in self._by_start)
         sharing = sharing or sorted(next(begun, ())) or _near(keys, self._by_name | self._by_part)
         return "ambiguous" if sharing else "unknown", sharing

@@ -211,6 +211,7 @@ def test_where_one_unit_is_wanted_several_meanings_are_an_error() -> None:
         ("37 24 91", "'00372491'"),
         (22745454667, "'022745454667'"),
         ("3147120001", "'003147120001'"),
+        ("SK2020123456", "give a text of 8 or 12 digits"),
         ("1234567890123", "give a text of 8 or 12 digits"),
         (2**70, "give a text of 8 or 12 digits"),
         (-372491, "give a text of 8 or 12 digits"),

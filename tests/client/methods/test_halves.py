@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ import finstat_kit as fk
 from finstat_kit.frames.financials import items
 from tests.support.examples import slow
 from tests.support.registers import Watched, altered
+from tests.support.two_forms import BALANCE, INCOME, SAMPLE, whole
 
-BALANCE, INCOME = 21, 22
-SAMPLE = fk.sample(20)
 WHOLE = ["statement_id", "period_to", "filed", "total_assets", "equity"]
 Change = Callable[[dict[str, Any]], object]
 
@@ -43,16 +41,6 @@ def blank(record: dict[str, Any]) -> None:
 
 def of_another(record: dict[str, Any]) -> None:
     record["idUctovnejZavierky"] += 1
-
-
-@cache
-def whole() -> dict[str, Any]:
-    """Return the row of a unit with one filing of 2012, on two forms."""
-    money = SAMPLE.financials(SAMPLE.units.ids(), 2012)
-    rows = money.filter(
-        pl.col("reason").is_null(), pl.col("sales").is_not_null(), template=BALANCE, supersedes=0
-    )
-    return rows.row(0, named=True)
 
 
 def register_of(change: Change, template: int = INCOME) -> Watched:

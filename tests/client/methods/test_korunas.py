@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,9 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from tests.support.examples import slow
 from tests.support.registers import Watched, altered
+from tests.support.two_forms import BALANCE, INCOME, SAMPLE, whole
 
-BALANCE, INCOME = 21, 22
-SAMPLE = fk.sample(20)
 ENDS = {2008: "2008-12", 2009: "2009-12"}
-
-
-@cache
-def whole() -> dict[str, Any]:
-    """Return the row of a unit with one filing of 2012, on two forms."""
-    money = SAMPLE.financials(SAMPLE.units.ids(), 2012)
-    rows = money.filter(
-        pl.col("reason").is_null(), pl.col("sales").is_not_null(), template=BALANCE, supersedes=0
-    )
-    return rows.row(0, named=True)
 
 
 def register_of(year: int, balance: str | None, income: str | None) -> Watched:
