@@ -526,14 +526,14 @@ MUTATIONS = [
     ),
     Mutation(
         "a scan over requests is refused",
-        "scan.py:at_hand",
-        "return not session.source.cost or",
+        "session.py:Session.at_hand",
+        "return not self.source.cost or",
         "return True or",
         "test_a_scan_over_requests_is_refused_with_the_cure",
     ),
     Mutation(
         "filters by id come before the records of a scan",
-        "scan.py:scan",
+        "collection.py:Collection.scan",
         "predicate_pushdown=True",
         "predicate_pushdown=False",
         "test_filters_by_id_and_head_come_before_the_records",

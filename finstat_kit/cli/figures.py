@@ -68,10 +68,10 @@ def financials(
     """
     if (ico is None) == (not id_):
         raise click.UsageError("give either ids of units or --ico")
-    from finstat_kit.frames.financials import items as items_of
     from finstat_kit.frames.financials.assemble import schema
+    from finstat_kit.frames.financials.chosen_items import chosen
 
-    names = items_of.chosen(None if items is None else items.split(","), family)
+    names = chosen(None if items is None else items.split(","), family)
     output.check(schema(names))
     units = reading.ids(id_, "units").unique(maintain_order=True) if id_ else None
     figures = output.fetch(

@@ -52,7 +52,8 @@ class Output:
             UsageError: It will not have a chosen column, the format cannot hold a column, or the
                 file cannot be written.
         """
-        from finstat_kit.frames.files.write import form_of, refuse_unwritable, rendered
+        from finstat_kit.frames.files.write import form_of, rendered
+        from finstat_kit.in_place import refuse_unwritable
 
         frame = self._chosen(schema.to_frame())
         if self._path is not None:

@@ -77,6 +77,13 @@ class Session:
         """Whether work may take long enough for a bar."""
         return self.remote and not self.replayed
 
+    @property
+    def at_hand(self) -> bool:
+        """Whether all records are at hand, so that a scan of them takes no requests."""
+        # What a sample answers to a scan could not be replayed: its records are no list.
+        is_kept = self.exchange.cache is not None
+        return not self.source.cost or (self.source.in_process and not is_kept)
+
     def seconds_of(self, requests: int) -> tuple[float, float]:
         """Return how long requests of records take, at least and at most.
 

@@ -19,6 +19,7 @@ from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
+from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
@@ -351,7 +352,7 @@ class LocalRegister(Register):
         arguments.one_of("activity", activity, get_args(items_of.Activity))
         query = Query(years_of(year), consolidated, from_previous, activity, day_of(filed_until))
         figures = self._figures(self._state()).lazy(query)
-        return figures.select(assemble.schema(items_of.chosen(items, family)).names())
+        return figures.select(assemble.schema(chosen(items, family)).names())
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
@@ -10,13 +11,13 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Checked
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import get_records
-from finstat_kit.client.collections.scan import scan
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.client.session import Session
-from finstat_kit.errors import invalid, value_in_python, warn
+from finstat_kit.errors import UsageError, invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.company_numbers import DIC, digits_in, with_zeros
+from finstat_kit.protocol.records import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -163,7 +164,28 @@ class Collection(Checked):
             ...     late.select("id", "kraj").collect().height
             6
         """
-        return scan(self, changed_since)
+        session, name = self._session, self._name
+        if not session.at_hand:
+            raise UsageError(
+                "a scan needs all records at hand, as a mirror or a sample has them; this register "
+                "takes a request for each",
+                cure=f"fetch those you need, fk.{name}.get(fk.{name}.ids(changed_since=…)), or "
+                "keep a copy: fk.Mirror('ruz').sync()",
+            )
+        query = walk.query_of(session, name, changed_since)
+        if (records := session.source.all_records(name)) is not None:
+            changed = pl.col(wire.CHANGED) >= query.changed_since
+            return (records if changed_since is None else records.filter(changed)).sort("id")
+        ids = walk.ids(session, name, query, connections=1, progress=False)
+        # An unreadable record of a mirror hides no other.
+        errors: Literal["raise", "keep"] = "raise" if session.source.cost else "keep"
+        return ids.lazy().map_batches(
+            partial(self.get, errors=errors),
+            schema=KINDS[name].schema,
+            predicate_pushdown=True,  # a row is one id, so that filters by id and head() come first
+            slice_pushdown=True,
+            streamable=True,
+        )
 
     def get(
         self,

@@ -16,8 +16,8 @@ from finstat_kit import arguments
 from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, attaching, invalid
-from finstat_kit.frames.files.write import put_in_place
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
+from finstat_kit.in_place import put_in_place
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.untrusted import is_markup

@@ -27,6 +27,7 @@ from finstat_kit.frames.financials import (
     items as item_rules,
 )
 from finstat_kit.frames.financials.choice import Choice, listed_reports, report_ids
+from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.frames.reports.cells import CELLS
@@ -177,7 +178,7 @@ def financials(
     """Return the figures of units; see `Register.financials`."""
     years = years_of(year)
     arguments.one_of("activity", activity, get_args(item_rules.Activity))
-    nothing = pl.DataFrame(schema=assemble.schema(item_rules.chosen(items, family)))
+    nothing = pl.DataFrame(schema=assemble.schema(chosen(items, family)))
     until = day_of(filed_until)
     if dry_run:
         return plan(session, units, years, ico)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from finstat_kit import arguments
-from finstat_kit.errors import UsageError, invalid
+from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import CELLS, REASON
 from finstat_kit.frames.reports.sums import Amounts, in_cents
 from finstat_kit.frames.reports.templates import PERIOD
@@ -171,46 +171,6 @@ def of_families(families: Iterable[str]) -> list[str]:
         for item in item_table()
         if not wanted.isdisjoint(FAMILY_OF[template] for template in item.forms)
     ]
-
-
-def chosen(
-    selection: str | Sequence[str] | None, family: str | Sequence[str] | None = None
-) -> list[str]:
-    """Return the names that the arguments *items* and *family* mean; None means all.
-
-    A ratio brings the items that it is computed from.
-
-    Raises:
-        UsageError: There is no such item or family, or both are given.
-    """
-    if family is not None:
-        if selection is not None:
-            raise UsageError("give either items or family")
-        families = arguments.names("family", family)
-        for name in families:
-            arguments.one_of("family", name, get_args(Family))
-        return of_families(families)
-    if selection is None:
-        return names()
-    from finstat_kit.frames.financials import ratios  # which are made of items
-
-    wanted: list[str] = []
-    for name in arguments.names("items", selection):
-        if name in ratios.NAMES:
-            wanted += [column for column in ratios.columns_of(name) if column in names()]
-        elif name in names():
-            wanted.append(name)
-        else:
-            near = _with_words(name) or arguments.near(name, (*names(), *ratios.NAMES))
-            cure = f"{near}fk.items() lists them, and fk.ratios() the ratios of them"
-            raise invalid("items", name, "is not an item", cure=cure)
-    return list(dict.fromkeys(wanted))
-
-
-def _with_words(text: str) -> str:
-    """Return a hint of the items that `listed` has for a text, "" without any."""
-    similar = listed(text)["item"].head(3).to_list() if any(map(str.isalnum, text)) else []
-    return f"did you mean {', '.join(map(repr, similar))}? " if similar else ""
 
 
 @cache

@@ -24,6 +24,7 @@ from finstat_kit.frames.reports.currency import EURO, of_record
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.number_format import day_text
+from finstat_kit.in_place import put
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Column, Form, FormOf, Row, Table
 from finstat_kit.protocol.untrusted import escape, shown
@@ -121,8 +122,6 @@ class Filed:
             ...     fk.statement_history(365).to_html(f"{folder}/history.html").name
             'history.html'
         """
-        from finstat_kit.frames.files.write import put  # which knows histories
-
         target = arguments.path("path", path, "statement.html")
         put(as_page(self).encode(), target)
         return target

@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 
 import finstat_kit as fk
 from finstat_kit.client.methods.downloads import DOWNLOADS
-from finstat_kit.frames.files.write import put_in_place
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
+from finstat_kit.in_place import put_in_place
 from finstat_kit.protocol.wire import Reply
 from tests.support.registers import Scripted
 
