@@ -35,6 +35,7 @@ PARTS: Final = {
     "transport": "the network",
     "arguments": "checks of what users pass",
     "protocol": "the register's rules and spelling, no I/O",
+    "in_place": "files, written whole or not at all",
     "errors": "the errors",
     "progress": "progress bars",
 }
