@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final
 
@@ -13,6 +14,7 @@ from finstat_kit.frames.text import unit_names
 _ALIKE: Final = 80.0  # likeness of two names, in per cent: one wrong letter of five
 _COMPARED: Final = 1_000  # names that are compared letter by letter, those that share most pairs
 _CONSIDERED: Final = 200_000  # names that share most pairs, however many others they have
+_EVERY: Final = 8
 _LEAST_SHARED: Final = 0.3  # pairs of a name that one like it has, however short
 _SLICE: Final = 50_000  # names whose pairs are read at once
 _BITS: Final = 64
@@ -29,7 +31,7 @@ class NearNames:
     """
 
     def __init__(self, names: pl.DataFrame) -> None:
-        self._names = names
+        self._names, self._words = names.select("bare", "id"), names.select("id", "words")
         self._pairs = np.concatenate(
             [np.empty(0, np.uint64)]
             + [_pairs(part["words"]) for part in names.select("words").iter_slices(_SLICE)]
@@ -43,36 +45,39 @@ class NearNames:
         """
         from rapidfuzz import fuzz, process  # only where a name is misspelt
 
-        ids = self._names[self._sharing_most(_pairs(pl.Series([f" {bare} "]))[0])]
-        ids = ids.group_by("bare", maintain_order=True).agg("id")
-        choices = ids["bare"].to_list()
+        alike = self._names[self._sharing_most(_pairs(pl.Series([f" {bare} "]))[0])]
+        ids_of: dict[str, list[int]] = {}
+        for name, id_ in alike.iter_rows():
+            ids_of.setdefault(name, []).append(id_)
         orders: tuple[Callable[[str], str], ...] = (str, _in_order)
         hits = [
             hit
             for order in orders
             for hit in process.extract(
                 order(bare),
-                [order(name) for name in choices],
+                {name: order(name) for name in ids_of},
                 scorer=fuzz.ratio,
                 score_cutoff=_ALIKE,
                 limit=limit,
             )
         ]
         hits.sort(key=lambda hit: -hit[1])
-        alike = [id_ for _, _, place in hits for id_ in ids["id"][place]]
+        near = list(dict.fromkeys(id_ for _, _, name in hits for id_ in ids_of[name]))
         # A word may be the beginning of one.
         pairs = np.bitwise_or.reduce(_pairs(pl.Series([f" {word}" for word in bare.split()])))
-        having_all = self._names[np.flatnonzero(self._pairs & pairs == pairs)]
-        if having_all.is_empty():
-            return alike[:limit]
-        containing, _ = unit_names.matching(having_all, bare, limit)
-        return list(dict.fromkeys([*alike, *containing]))[:limit]
+        having_all = np.flatnonzero(self._pairs & pairs == pairs)
+        if not having_all.size:
+            return near[:limit]
+        containing, _ = unit_names.matching(self._words[having_all], bare, limit)
+        return list(dict.fromkeys([*near, *containing]))[:limit]
 
     def _sharing_most(self, pairs: np.uint64) -> np.ndarray:
         """Return the places of the names that share most pairs, and have fewest others."""
         shared, number = np.bitwise_count(self._pairs & pairs), int(np.bitwise_count(pairs))
-        at_least = np.bincount(shared, minlength=_BITS + 1)[::-1].cumsum()[::-1]
-        least = max(int(np.argmax(at_least <= _CONSIDERED)), _LEAST_SHARED * number)
+        some = shared[::_EVERY]  # enough to know how many share so many
+        at_least = np.bincount(some, minlength=_BITS + 1)[::-1].cumsum()[::-1]
+        fit = int(np.argmax(at_least <= _CONSIDERED // _EVERY))
+        least = max(fit, math.ceil(_LEAST_SHARED * number))
         places = np.flatnonzero(shared >= least)
         likeness = shared[places] / (self._numbers[places] + np.float32(number))
         if places.size > _COMPARED:

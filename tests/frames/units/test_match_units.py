@@ -364,6 +364,7 @@ def test_the_names_that_are_compared_have_all_that_are_alike(seed: int) -> None:
         if fuzz.ratio(misspelt, name) >= 80
     ]
     assert {*alike} <= {*near}
+    assert len(near) == len({*near})
 
 
 def test_rows_keep_their_order_and_number() -> None:
