@@ -49,7 +49,7 @@ def by_mirror(folder: str) -> Found:
     """Read it by the frames of the package, streaming."""
     mirror = fk.Mirror(folder)
     frames = {name: mirror.snapshot(name) for name in ("reports", "statements", "units")}
-    return _summed(mirror.cells().filter(**ITEM), frames)
+    return _summed(mirror.scan_cells().filter(**ITEM), frames)
 
 
 def by_polars(tables: Mapping[str, pl.LazyFrame]) -> Found:

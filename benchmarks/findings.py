@@ -118,7 +118,7 @@ def on_mirror(
     """
     import duckdb  # not before memory was measured
 
-    money = mirror.financials()
+    money = mirror.scan_financials()
     ours: list[pl.DataFrame] = []
     summary, read = _apart(lambda: ours.append(fk.summary(money, "sales", by="section")))
     peers, read_of_peers = _apart(lambda: ours.append(fk.peers(money, unit, "sales", year=year)))

@@ -19,7 +19,8 @@ from timing import Figure, memory, side_by_side
 
 import finstat_kit as fk
 from finstat_kit.mirror.mirror import Mirror
-from finstat_kit.mirror.storage.versions import RECORD, rows_of
+from finstat_kit.mirror.storage.rows import LISTED, RECORD, rows_of
+from finstat_kit.mirror.storage.writer import Batch
 
 _SUBJECT = "mirror"
 _BATCH = 10_000
@@ -66,7 +67,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     )
     megabytes, seconds = json.loads(seen.stdout)
     what = f"increment of {increment:,} records onto 2,000,000: "
-    yield Figure(_SUBJECT, what + "peak memory", megabytes, 500.0, least=False, unit=" MB")
+    yield Figure(_SUBJECT, what + "peak memory", megabytes, 1_000.0, least=False, unit=" MB")
     yield Figure(
         _SUBJECT, what + "records a second, register included", increment / seconds, unit="/s"
     )
@@ -82,11 +83,12 @@ def write(folder: Path, ids: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
         units = records.head(len(some)).with_columns(
             pl.Series("id", some), digest=pl.col("id").cast(pl.Int64)
         )
+        writer.append_ids("units", units.select("id"), LISTED, _DAY)
         rows = rows_of("units", units, RECORD, writer.next("units"), _DAY)
         began = time.perf_counter()
-        writer.append({"units": rows})
+        writer.append(Batch("units", rows))
         times.append(time.perf_counter() - began)
-    writer.finish()
+    writer.point(["units"])
     return times
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,26 +12,30 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
-from finstat_kit.mirror.state import State, lacking_of
+from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
-from finstat_kit.mirror.storage.folder import CONTENTS, LOGS
-from finstat_kit.mirror.storage.runs import FORMAT, Origin, Point, Run, Runs
-from finstat_kit.mirror.storage.versions import (
+from finstat_kit.mirror.storage.folder import Folder
+from finstat_kit.mirror.storage.logs import CONTENTS, LOGS
+from finstat_kit.mirror.storage.rows import (
     LISTED,
-    MISSING,
     OWNED,
     RECORD,
     REPORTS_OF,
     UNREADABLE,
     ids_named,
     in_log,
+    is_among,
     newest,
+    rows_of,
     schema_of,
 )
+from finstat_kit.mirror.storage.runs import FORMAT, Given, Point, Run
+from finstat_kit.mirror.storage.writer import Batch
 
 # Its files are compared with their names: git must not change the ends of their lines.
 _ATTRIBUTES: Final = b"* -text\n"
-_OWN: Final = 1  # the version of all rows of an extract
+_NAMES: Final = 1  # the version of all rows of an extract that name ids
+_ANSWERS: Final = 2  # and of those that answer them
 NotHeldOf = Callable[[str, pl.Series, int], UsageError]
 
 
@@ -69,53 +74,52 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             ids=missing,
         )
     kept = tuple(name for name in CONTENTS if state.keeps(name))
-    about = replace(state.about, extract=units.height)
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
-        small = Path(room, "mirror")
+        small, point = Path(room, "mirror"), secrets.token_hex(8)
         files: dict[str, tuple[File, ...]] = {}
-        for name, rows in (*_parts(state, kept, units, not_held), *_newest(state)):
+        for log, rows, names, since in (*_parts(state, kept, units, not_held), *_newest(state)):
             if rows.height:
-                origin = Origin(FORMAT, name, about, kept)
-                files[name] = (LOGS[name].write(small, rows, origin.text),)
-        point = Point(
-            1, state.point.day, state.point.started, state.point.since, kept, None,
-            dict.fromkeys(files, _OWN), {}, 1,
-        )  # fmt: skip
-        Runs(small).commit(Run(FORMAT, 1, about, (point,), files), after=0)
+                file = LOGS[log].write(small, rows, names=names, since=since)
+                files[log] = (*files.get(log, ()), file)
+        given = tuple(Given(id_, point) for id_ in units["id"])
+        settings = replace(state.settings, contents=kept, units=given)
+        upto = dict.fromkeys(files, _ANSWERS)
+        former = state.point
+        points = (Point(point, 1, former.started, former.day, kept, upto, ("units", *kept)),)
+        Folder(small).commit(Run(FORMAT, 1, settings, files, points), None)
         (small / ".gitattributes").write_bytes(_ATTRIBUTES)
         moved(small, target)
 
 
-def _newest(state: State) -> Iterator[tuple[str, pl.DataFrame]]:
+def _newest(state: State) -> Iterator[Batch]:
     """Yield the rows of the newest codelists and templates."""
     codelists = [
         entries.with_columns(name=pl.lit(name)) for name, entries in state.codelists.items()
     ]
     with legible(state.path):
         templates = newest(state.scan("templates").collect())
-    for name, rows in (("codelists", pl.concat(codelists)), ("templates", templates)):
-        yield name, rows.with_columns(version=pl.lit(_OWN, pl.Int64))
+    for log, rows in (("codelists", pl.concat(codelists)), ("templates", templates)):
+        yield Batch(log, rows.with_columns(version=pl.lit(_ANSWERS, pl.Int64)))
 
 
 def _parts(
     state: State, kept: tuple[str, ...], units: pl.DataFrame, not_held: NotHeldOf
-) -> Iterator[tuple[str, pl.DataFrame]]:
+) -> Iterator[Batch]:
     """Yield the rows of each log that belong to the units.
 
     Raises:
         UsageError: Some of the records are listed but not held.
     """
-    yield "units", _renumbered(units, "units")
+    yield _names("units", units["id"], state)
+    yield Batch("units", in_log("units", units.with_columns(kind=pl.lit(RECORD)), _ANSWERS))
     owners = [pl.LazyFrame(schema=schema_of("statements"))]
     for name, column in (OWNED | {"reports": REPORTS_OF}).items():
         ids = ids_named(owners if name == "reports" else [units.lazy()], column).alias("id")
         if name not in kept:
-            own = ids.to_frame().join(state.listed(name).to_frame(), on="id", how="semi")
-            listed = own.with_columns(kind=pl.lit(LISTED), seen=pl.lit(state.today))
-            yield name, _renumbered(listed, name)
+            yield _names(name, ids.filter(is_among(ids, state.standing(name).listed)), state)
             continue
         records, stands = state.records(name, ids)
-        lack = lacking_of(stands)
+        lack = stands.lacking
         unread = lack.filter("unreadable")["id"]
         absent = lack.filter(~pl.col("unreadable"))["id"]
         if absent.len():
@@ -124,18 +128,18 @@ def _parts(
         with legible(state.path):
             # Unreadable ones are unreadable in the extract too, and no reason against it.
             is_unread = pl.col("id").is_in(unread.implode())
-            rows = state.scan(name, unread).filter(is_unread, kind=UNREADABLE).collect()
-        if name == "reports":
-            with legible(state.path):
+            rows = state.scan(name, unread, names=False).filter(is_unread, kind=UNREADABLE)
+            problems = newest(rows.collect())
+            if name == "reports":
+                held = records.select("version", report_id="id")
                 cells = state.scan("cells", records["id"]).collect()
-            held = records.select("version", report_id="id")
-            cells = cells.join(held, on=["report_id", "version"], how="semi")
-            yield "cells", cells.with_columns(version=pl.lit(_OWN, pl.Int64))
-        yield name, _renumbered(pl.concat([records, newest(rows)]), name)
+                cells = cells.join(held, on=["report_id", "version"], how="semi")
+                yield Batch("cells", cells.with_columns(version=pl.lit(_ANSWERS, pl.Int64)))
+        yield _names(name, pl.Series(stands.ids[stands.is_listed]), state)
+        yield Batch(name, in_log(name, pl.concat([records, problems]), _ANSWERS))
         owners.append(records.lazy())
 
 
-def _renumbered(rows: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Return rows in the columns of their log, all of one version."""
-    counted = pl.col("kind").is_in([RECORD, MISSING, LISTED, UNREADABLE])
-    return in_log(name, rows, _OWN).filter(counted)
+def _names(name: str, ids: pl.Series, state: State) -> Batch:
+    rows = rows_of(name, ids.to_frame("id"), LISTED, _NAMES, state.today)
+    return Batch(name, rows, names=True)

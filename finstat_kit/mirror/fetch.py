@@ -9,7 +9,7 @@ import contextlib
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from time import monotonic
 from typing import Any, Final, TypeVar
@@ -27,29 +27,29 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.mirror.state import body_of, lacking_of
+from finstat_kit.mirror.state import body_of
 from finstat_kit.mirror.storage.cells import STORED, joined, split
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.folder import TEMPLATES
-from finstat_kit.mirror.storage.versions import (
+from finstat_kit.mirror.storage.logs import TEMPLATES
+from finstat_kit.mirror.storage.rows import (
     FILLED,
     NAMED,
-    OWNED,
     RECORD,
     REPORTS_OF,
     UNCHANGED,
     UNREADABLE,
     Ints,
     answers_of,
-    digests,
     ids_named,
     newest,
     of_ids,
     places_in,
     rows_of,
     schema_of,
+    without,
 )
-from finstat_kit.mirror.storage.writer import Writer
+from finstat_kit.mirror.storage.standing import Standing
+from finstat_kit.mirror.storage.writer import Batch, Writer
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
@@ -58,7 +58,9 @@ from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
-BATCH_OF_CONTENTS: Final = 2_000  # records per commit: a report is of 10 kB
+_BATCH: Final = 2_000  # records per commit: a report is of 10 kB
+_BATCH_OF_UNITS: Final = 10_000
+_POINT_EVERY: Final = 3600.0  # seconds, while records come
 _VALID: Final = timedelta(days=30)  # for which a template is not requested again
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
@@ -83,6 +85,20 @@ REPORT: Final = pl.Schema(
 )
 
 
+@dataclass
+class Counts:
+    """What a sync did with a list, or with the records of a collection."""
+
+    list: str
+    window: date | None
+    new: int = 0
+    changed: int = 0
+    gone: int = 0
+    unreadable: int = 0
+    requests: int = 0
+    seconds: float = 0.0
+
+
 class Report:
     """What a sync did, list by list.
 
@@ -92,26 +108,25 @@ class Report:
 
     def __init__(self, register: Register) -> None:
         self._register = register
-        self._rows: dict[str, dict[str, Any]] = {}
+        self._counts: dict[str, Counts] = {}
 
-    def row(self, name: str, window: date | None) -> dict[str, Any]:
-        """Return the row of a list, whose numbers are added to."""
-        zeros = dict.fromkeys(REPORT.names()[2:], 0)
-        return self._rows.setdefault(name, {"list": name, "window": window, **zeros})
+    def counts(self, name: str, window: date | None = None) -> Counts:
+        """Return the counts of a list, which are added to; the window is that of the first call."""
+        return self._counts.setdefault(name, Counts(name, window))
 
     @contextlib.contextmanager
-    def measured(self, row: dict[str, Any]) -> Iterator[None]:
+    def measured(self, counts: Counts) -> Iterator[None]:
         """Count the requests and the seconds of a block."""
         before, began = self._register.stats.requests, monotonic()
         try:
             yield
         finally:
-            row["requests"] += self._register.stats.requests - before
-            row["seconds"] += monotonic() - began
+            counts.requests += self._register.stats.requests - before
+            counts.seconds += monotonic() - began
 
     def frame(self) -> pl.DataFrame:
-        """Return all rows."""
-        return pl.DataFrame(list(self._rows.values()), schema=REPORT)
+        """Return all counts."""
+        return pl.DataFrame([asdict(counts) for counts in self._counts.values()], schema=REPORT)
 
 
 class OutOfTimeError(Exception):
@@ -217,12 +232,6 @@ class Fetcher:
                     self.readable = id_
 
 
-def readable_in(stands: pl.DataFrame) -> int | None:
-    """Return the id of a record that is held, None where none is; see `versions.standing`."""
-    ids = stands.filter("listed", "readable", ~pl.col("lacking"))["id"]
-    return None if ids.is_empty() else int(ids[0])
-
-
 class Templates:
     """The templates of kept reports, each requested at most once per sync, and parsed if needed.
 
@@ -235,7 +244,7 @@ class Templates:
     def __init__(self, register: Register, writer: Writer, *, anew: bool) -> None:
         self._register = register
         self._writer = writer
-        self._anew = anew
+        self._is_anew = anew
         self._kept: set[int] = set()
         self._forms: dict[int, Form | None] = {}
         self._requested: set[int] = set()
@@ -249,10 +258,10 @@ class Templates:
         writer, is_record = self._writer, pl.col("kind") == RECORD
         with legible(writer.path):
             kept = newest(writer.scan("templates").select("id", "version", "seen").collect())
-            reports = writer.scan("reports").filter(is_record)
+            reports = writer.scan("reports", names=False).filter(is_record)
             used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
         self._kept = {*kept["id"]}
-        is_old = pl.lit(self._anew) | (pl.col("seen") <= writer.today - _VALID)
+        is_old = pl.lit(self._is_anew) | (pl.col("seen") <= writer.today - _VALID)
         due = {*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]}
         before = {template: self._layout(template) for template in due}
         self.fetch(due)
@@ -283,7 +292,7 @@ class Templates:
         rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
             version=pl.lit(self._writer.next("templates")), seen=pl.lit(self._writer.today)
         )
-        self._writer.append({"templates": rows.select(TEMPLATES.names()).cast(TEMPLATES)})
+        self._writer.append(Batch("templates", rows.select(TEMPLATES.names()).cast(TEMPLATES)))
         self._kept |= bodies.keys()
 
     def fetch_of(self, report: Record) -> None:
@@ -323,18 +332,22 @@ class Templates:
     def _place_anew(self, templates: list[int]) -> None:
         """Write the held reports of some templates again, as new versions with the same content."""
         writer = self._writer
-        held = writer.standing("reports").select("id", version="same_as").drop_nulls()
+        outdated = writer.standing("reports").outdated
         with legible(writer.path):
             of_these = pl.col("idSablony").is_in(templates)
-            reports = writer.scan("reports").filter(of_these, kind=RECORD)
-            rows = reports.join(held.lazy(), on=["id", "version"], how="semi").collect()
-        for batch in rows.sort("id").iter_slices(BATCH_OF_CONTENTS):
+            reports = writer.scan("reports", names=False).filter(of_these, kind=RECORD)
+            rows = without(reports, outdated, ["id", "version"]).collect()
+        for batch in rows.sort("id").iter_slices(_BATCH):
             with legible(writer.path):
                 own = writer.scan("cells").filter(of_ids("report_id", batch["id"])).collect()
             version = writer.next("reports")
-            records, cells = split(joined(batch, own), version, self.form)
-            again = batch.with_columns(records[FILLED], version=pl.lit(version, pl.Int64))
-            writer.append({"cells": cells, "reports": again})
+            named = rows_of("reports", batch.select("id"), NAMED, version, writer.today)
+            records, cells = split(joined(batch, own), version + 1, self.form)
+            again = batch.with_columns(records[FILLED], version=pl.lit(version + 1, pl.Int64))
+            # Named too: should the file of the answers be lost, they are lacking.
+            writer.append(
+                Batch("reports", named, names=True), Batch("cells", cells), Batch("reports", again)
+            )
 
 
 def _with_body(template: int) -> Request[tuple[str, Form]]:
@@ -348,85 +361,83 @@ def _with_body(template: int) -> Request[tuple[str, Form]]:
     return Request(request.path, read, request.parameters, request.cap)
 
 
-def commit_answers(
-    writer: Writer,
-    name: str,
-    fetched: list[Fetched],
-    stands: pl.DataFrame,
-    counts: dict[str, Any],
-    templates: Templates | None = None,
-) -> pl.Series:
-    """Commit the records of a batch.
+def answered(
+    writer: Writer, name: str, fetched: list[Fetched], stands: Standing, templates: Templates
+) -> tuple[list[Batch], pl.DataFrame]:
+    """Return what is to be appended of the answers of a batch.
 
     Args:
-        writer: Of the run.
+        writer: Of the mirror.
         name: Of the collection.
         fetched: Ids with their records or problems.
-        stands: What the log said of each id before; see `versions.standing`.
-        counts: New, changed and gone records, which are added to.
+        stands: What the log said of each id before.
         templates: Of reports, fetched before.
 
     Returns:
-        The ids of those that could be read.
+        The batches, and ``id``, ``gone`` and ``known`` of the new contents among them.
     """
-    problems = [(id_, problem[:200]) for id_, problem in fetched if isinstance(problem, str)]
     records = KINDS[name].frame([record for _, record in fetched if not isinstance(record, str)])
     version, cells = writer.next(name), pl.DataFrame(schema=STORED)
-    if templates is not None and name == "reports":
+    if name == "reports":
         records, cells = split(records, version, templates.form)
     answers = answers_of(records)
-    schema = {"id": pl.Int64, "problem": pl.String}
-    unread = pl.DataFrame(problems, schema=schema, orient="row")
-    unread = unread.with_columns(digests(unread["problem"]))
-    answers, unread = _with_former(answers, stands), _with_former(unread, stands)
-    is_unchanged = answers["equal"] & answers["readable"].fill_null(False)
-    # What was named is to be answered; of units only a full run names all.
-    if name == "units" and not writer.walk.full:
-        unchanged = answers.clear()
-        unread = unread.filter(~unread["equal"] | unread["readable"].fill_null(True))
-    else:
-        unchanged = answers.filter(is_unchanged)
-    news = answers.filter(~is_unchanged)
+    at = places_in(stands.ids, answers["id"].to_numpy())
+    digests = answers["digest"].to_numpy()
+    known = _of(stands.content, at) > 0
+    # What is listed again after it was missing is a version of its own.
+    same = _of(stands.content > stands.gone, at) & (_of(stands.digests, at) == digests)
+    answers = answers.with_columns(known=known, same_as=_of(stands.content, at).astype(np.int64))
+    news, unchanged = answers.filter(~same), answers.filter(same)
     columns = [n for n in schema_of(name) if n in news.columns and n != "same_as"]
-    rows = [
+    parts = [
         (RECORD, news.select(columns)),
         (UNCHANGED, unchanged.select("id", "gone", "same_as")),
-        (UNREADABLE, unread.select("id", "problem", "digest")),
+        (UNREADABLE, _unread(writer, name, fetched, stands)),
     ]
+    again = writer.again.get(name)
+    if again is not None and not len(news) and not len(parts[2][1]):  # nothing has changed
+        parts[1] = UNCHANGED, parts[1][1].filter(~pl.col("id").is_in(again.implode()))
+        writer.again[name] = again.filter(~again.is_in(answers["id"].implode()))
     frames = [
-        rows_of(name, frame, kind, version, writer.today) for kind, frame in rows if len(frame)
+        rows_of(name, frame, kind, version, writer.today) for kind, frame in parts if len(frame)
     ]
-    if not frames:
-        return answers["id"]
     own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
-    writer.append({"cells": own, name: pl.concat(frames)})
-    is_known = news["known"].fill_null(value=False)
-    is_gone = news["gone"].is_not_null()
-    counts["gone"] += int(is_gone.sum())
-    counts["changed"] += int((is_known & ~is_gone).sum())
-    counts["new"] += int((~is_known & ~is_gone).sum())
-    return answers["id"]
+    batches = [Batch("cells", own), Batch(name, pl.concat(frames))] if frames else []
+    return batches, news.select("id", "gone", "known")
 
 
-def _with_former(rows: pl.DataFrame, stands: pl.DataFrame) -> pl.DataFrame:
-    """Add what stood of each id before, and whether its content is ``equal``."""
-    # A join would look at all that stands, batch by batch.
-    at = pl.Series(places_in(stands["id"].to_numpy(), rows["id"].to_numpy()))
-    columns = ("known", "listed", "readable", "same_as", pl.col("digest").alias("former"))
-    former = stands.select(columns).lazy().select(pl.all().gather(at.set(at < 0, None)))
-    equal = pl.col("listed") & (pl.col("digest") == pl.col("former"))
-    return rows.hstack(former.collect()).with_columns(equal=equal.fill_null(value=False))
+def _of(values: NDArray[Any], at: Ints) -> NDArray[Any]:
+    """Return the values at some places, 0 where there is none."""
+    found = values[np.maximum(at, 0)] if len(values) else np.zeros(len(at), values.dtype)
+    return np.where(at >= 0, found, 0).astype(values.dtype)
 
 
-class Contents:
-    """The lacking records of the kept collections, as they become fewer.
+def _unread(writer: Writer, name: str, fetched: list[Fetched], stands: Standing) -> pl.DataFrame:
+    """Return ``id`` and ``problem`` of what could not be read, but for what was said before."""
+    rows = [(id_, problem[:200]) for id_, problem in fetched if isinstance(problem, str)]
+    schema = {"id": pl.Int64, "problem": pl.String}
+    unread = pl.DataFrame(rows, schema=schema, orient="row")
+    at = places_in(stands.ids, unread["id"].to_numpy())
+    again = unread.filter(_of(stands.is_unreadable, at))["id"]
+    if again.is_empty():
+        return unread
+    with legible(writer.path):
+        former = writer.scan(name, names=False).filter(of_ids("id", again), kind=UNREADABLE)
+        said = newest(former.select("id", "version", "problem").collect())
+    said = said.filter(pl.col("id").is_in(again.implode()))
+    return unread.join(said, on=["id", "problem"], how="anti", maintain_order="left")
+
+
+class Records:
+    """The lacking records of collections, as they become fewer.
 
     Args:
         register: The register to copy.
-        writer: Of a run that is done.
+        writer: Of a mirror whose lists are done.
         templates: Of reports.
         budget: The time it may take.
         report: Of the sync.
+        failed: Ids by collection that could not be read in this sync, which are added to.
         progress: As of `Mirror.sync`.
     """
 
@@ -437,117 +448,135 @@ class Contents:
         templates: Templates,
         budget: Budget,
         report: Report,
+        failed: dict[str, set[int]],
         progress: bool | None,
     ) -> None:
         self._register = register
         self._writer = writer
         self._templates = templates
-        self._progress = progress
         self._budget = budget
-        self._fetchers: dict[str, Fetcher] = {}
         self._report = report
-        self._rows = {n: report.row(f"{n} records", writer.walk.since) for n in writer.kept}
-        self._stands: dict[str, pl.DataFrame] = {}
-        self._left: dict[str, Ints] = {}  # ascending, those that failed before apart
-        self._failed: dict[str, set[int]] = {n: set() for n in writer.kept}
+        self._failed = failed
+        self._progress = progress
+        self._clock = register._session.exchange.clock
+        self._shown = self._clock()
+        self._fetchers: dict[str, Fetcher] = {}
+        self._stands: dict[str, Standing] = {}
+        self._left: dict[str, Ints] = {}  # ascending
+        self._unread: dict[str, set[int]] = {}
         self._named: list[int] = []  # reports, by the statements fetched last
+        self._added: set[int] = set()  # reports that no list has named
 
-    def fetch(self) -> None:
-        """Fetch until nothing is lacking: the newest statements first, with their reports."""
-        names = self._writer.kept
-        if "reports" in names:
-            self._templates.complete()
+    @property
+    def whole(self) -> list[str]:
+        """The collections of which nothing is left, but for what cannot be read."""
+        return [name for name, left in self._left.items() if not len(left)]
+
+    def fetch_units(self) -> None:
+        """Fetch units until none is lacking."""
+        self._look("units")
+        with self._bar(["units"]) as advance:
+            self._fill("units", self._again("units"), advance, moves=False)
+            self._fill("units", self._left["units"], advance)
+
+    def fetch_contents(self) -> None:
+        """Fetch contents until nothing is lacking: the newest statements first, with their reports.
+
+        An hour after the last point there is one.
+        """
+        names = self._writer.run.settings.contents
         for name in names:
             self._look(name)
-        total = sum(len(self._wanted(name)) for name in names)
-        watched = self._register._session.watched
-        with bar("records", total, watched=watched, progress=self._progress) as advance:
+        with self._bar(names) as advance:
             for name in names:
-                again = np.array(sorted(self._failed[name], reverse=True), dtype=np.int64)
-                self._fill(name, again, advance, moves=False)
+                self._fill(name, self._again(name)[::-1], advance, moves=False)
             if {"statements", "reports"} <= set(names):
-                self._fill("reports", self._left_of("reports", ["statements"]), advance)
+                with legible(self._writer.path):
+                    named = ids_named([self._writer.scan("statements", names=False)], REPORTS_OF)
+                self._fill("reports", self._among("reports", named.to_numpy()), advance)
             # The reports last: statements and annual reports name them.
             for name in sorted(names, key=lambda name: name == "reports"):
-                self._fill(name, self._wanted(name), advance)
+                self._fill(name, self._left[name][::-1], advance)
+
+    def _bar(self, names: Iterable[str]) -> contextlib.AbstractContextManager[Advance]:
+        total = sum(len(self._left[name]) + len(self._again(name)) for name in names)
+        watched = self._register._session.watched
+        return bar("records", total, watched=watched, progress=self._progress)
+
+    def _again(self, name: str) -> Ints:
+        """Return what could not be read in former syncs, ascending."""
+        tried = self._failed.get(name, set())
+        return np.array(sorted(self._unread[name] - tried), dtype=np.int64)
 
     def _look(self, name: str) -> None:
         """Note what is lacking of a collection."""
-        self._stands[name] = stands = self._writer.standing(name)
+        stands = self._stands[name] = self._writer.standing(name)
         came = (self._templates.fetch_of,) if name == "reports" else ()
         self._fetchers[name] = Fetcher(
-            self._register, KINDS[name], self._budget, readable_in(stands), *came
+            self._register, KINDS[name], self._budget, stands.readable, *came
         )
-        lacking = lacking_of(stands)
-        only = self._writer.only
-        if only is not None and name != "reports":  # their statements will name these
-            own = self._ids_in(["units"], OWNED[name], of_ids("id", only))
-            lacking = lacking.filter(pl.col("id").is_in(own.implode()))
-        self._left[name] = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
-        self._failed[name] = set(lacking.filter("unreadable")["id"])
-        self._rows[name]["unreadable"] = len(self._failed[name])
+        lacking = stands.lacking
+        left = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
+        again = self._writer.again.get(name)
+        self._left[name] = left if again is None else np.union1d(left, again.to_numpy())
+        self._unread[name] = set(lacking.filter("unreadable")["id"])
+        self._counts(name).unreadable = len(self._unread[name])
+
+    def _counts(self, name: str) -> Counts:
+        return self._report.counts(name if name == "units" else f"{name} records")
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
         """Fetch records of a collection, those of statements each batch with its reports."""
-        fetcher = self._fetchers[name]
+        fetcher, most = self._fetchers[name], _BATCH_OF_UNITS if name == "units" else _BATCH
 
         def commit(fetched: list[Fetched]) -> None:
             if fetched:
                 self._commit(name, fetched)
 
-        for batch in fetcher.batches(ids, BATCH_OF_CONTENTS):
-            with self._report.measured(self._rows[name]):
+        for batch in fetcher.batches(ids, most):
+            with self._report.measured(self._counts(name)):
                 fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
                 self._fill("reports", self._among("reports", named), advance)
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
-        writer = self._writer
+        writer, counts = self._writer, self._counts(name)
         if name == "reports":
             fetched = self._templates.with_form(fetched)
-        elif "reports" in self._left:
+        elif name != "units" and "reports" in self._left:
             named = [
                 id_ for _, record in fetched for id_ in getattr(record, REPORTS_OF, None) or ()
             ]
             if name == "statements":
                 self._named += named
-            if writer.about.since is None:
-                self._name_reports(named)
-        stands, counts = self._stands[name], self._rows[name]
-        read = commit_answers(writer, name, fetched, stands, counts, self._templates)
+            self._name_reports(named)
+        batches, news = answered(writer, name, fetched, self._stands[name], self._templates)
         ids = {id_ for id_, _ in fetched}
-        self._failed[name] = (self._failed[name] - ids) | (ids - set(read))
-        counts["unreadable"] = len(self._failed[name])
+        writer.append(*batches)
+        is_gone = news["gone"].is_not_null()
+        counts.gone += int(is_gone.sum())
+        counts.changed += int((news["known"] & ~is_gone).sum())
+        counts.new += int((~news["known"] & ~is_gone).sum())
+        failed = {id_ for id_, record in fetched if isinstance(record, str)}
+        self._failed.setdefault(name, set()).update(failed)
+        self._unread[name] = (self._unread[name] - ids) | failed
+        counts.unreadable = len(self._unread[name])
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
-        writer.show_when_due()
+        if name != "units" and self._clock() - self._shown >= _POINT_EVERY:
+            self._shown = self._clock()
+            writer.point(["units", *self.whole])
 
     def _name_reports(self, ids: list[int]) -> None:
         """Write down the reports of records that no list has named: they are to be fetched."""
-        stands, named = self._stands["reports"], np.unique(np.array(ids, dtype=np.int64))
-        new = pl.DataFrame({"id": named[places_in(stands["id"].to_numpy(), named) < 0]})
-        if new.is_empty():
-            return
-        self._writer.append_ids("reports", new, NAMED)
-        self._stands["reports"] = pl.concat([stands, new], how="diagonal").sort("id")
-        self._left["reports"] = np.union1d(self._left["reports"], new["id"].to_numpy())
-
-    def _wanted(self, name: str) -> Ints:
-        """Return what is left of a collection, as far as it is wanted, the highest first."""
-        if name != "reports" or self._writer.only is None:
-            return self._left[name][::-1]
-        return self._left_of(name, list(OWNED))
-
-    def _left_of(self, name: str, owners: Sequence[str]) -> Ints:
-        """Return what is left of the reports that some collections name, the highest first."""
-        return self._among(name, self._ids_in(owners, REPORTS_OF).to_numpy())
+        named = np.unique(np.array(ids, dtype=np.int64))
+        known = places_in(self._stands["reports"].ids, named) >= 0
+        new = np.setdiff1d(named[~known], np.array(sorted(self._added), dtype=np.int64))
+        if len(new):
+            self._added.update(new.tolist())
+            self._writer.append_ids("reports", pl.DataFrame({"id": new}), NAMED)
+            self._left["reports"] = np.union1d(self._left["reports"], new)
 
     def _among(self, name: str, ids: Ints) -> Ints:
         """Return which of some ids are left, the highest first."""
         return np.intersect1d(self._left[name], ids)[::-1]
-
-    def _ids_in(self, names: Sequence[str], column: str, where: pl.Expr | None = None) -> pl.Series:
-        writer = self._writer
-        with legible(writer.path):
-            rows = [writer.scan(name) for name in names]
-            return ids_named([r if where is None else r.filter(where) for r in rows], column)

@@ -18,13 +18,14 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from finstat_kit.client.collections.fetching import Wanted
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
 from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.versions import FILLED, LENGTHS, MISSING, is_among, schema_of
+from finstat_kit.mirror.storage.rows import FILLED, LENGTHS, MISSING, is_among, schema_of
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import FormOf
 from finstat_kit.protocol.records import KINDS
@@ -57,21 +58,13 @@ class Query:
     """The rows and columns that are wanted.
 
     Attributes:
-        years: None is every year.
-        consolidated: As of `financials`.
-        from_previous: As of `financials`.
-        activity: As of `financials`.
-        filed_until: As of `financials`.
+        wanted: As of `financials`.
         columns: Those that are used.
         conditions: All of which must hold. They only spare work: some are applied early, the
             others by the caller.
     """
 
-    years: Sequence[int] | None
-    consolidated: bool
-    from_previous: bool
-    activity: items.Activity = "total"
-    filed_until: date | None = None
+    wanted: Wanted
     columns: frozenset[str] = frozenset(assemble.schema())
     conditions: tuple[pl.Expr, ...] = ()
 
@@ -81,8 +74,8 @@ class Query:
 
     def ends(self) -> tuple[date, date] | None:
         """Return the days within which the periods end, None for any."""
-        years = self.years
-        conditions = [] if self.from_previous else self.on("year")
+        years = self.wanted.years
+        conditions = [] if self.wanted.from_previous else self.on("year")
         if years is None and conditions:
             years_before = pl.DataFrame({"year": [None, *_ANY_YEAR]}, schema={"year": pl.Int32})
             left = years_before.filter(*conditions)["year"]
@@ -126,10 +119,7 @@ class Figures:
             roots = [] if predicate is None else predicate.meta.root_names()
             # polars counts rows before the predicate, which then must not remove any earlier.
             early = () if predicate is None or n_rows is not None else tuple(_all_of(predicate))
-            now = Query(
-                query.years, query.consolidated, query.from_previous, query.activity,
-                query.filed_until, frozenset([*shown, *roots]), early,
-            )  # fmt: skip
+            now = Query(query.wanted, frozenset([*shown, *roots]), early)
             left = n_rows
             for frame in self.of_all(now):
                 rows = frame if left is None else frame.head(left)
@@ -141,11 +131,9 @@ class Figures:
         return register_io_source(source, schema=schema)
 
     def of_all(self, query: Query) -> Iterator[pl.DataFrame]:
-        """Yield the figures of all units listed whose contents are kept, by ascending id."""
+        """Yield the figures of all units listed, by ascending id."""
         with legible(self._state.path):
             units = self._state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
-            if (only := self._state.only) is not None:
-                units = units.filter(pl.col("id").is_in(only.implode()))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
                                  **{n: pl.col(n) for n in assemble.CARRIED})  # fmt: skip
             ids = (
@@ -179,7 +167,7 @@ class Figures:
 
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
-        known += () if query.from_previous else _PERIODS
+        known += () if query.wanted.from_previous else _PERIODS
         carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filings_of(self._state, units, query))
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))
@@ -201,10 +189,12 @@ class Figures:
         own_ids = listed.filter("own")["report_id"].sort()
         reports = held.filter(is_among(held["id"], own_ids))
         with legible(self._state.path):
-            said = self._read(reports, query.columns, query.activity, previous=query.from_previous)
+            said = self._read(
+                reports, query.columns, query.wanted.activity, previous=query.wanted.from_previous
+            )
         return assemble.assembled(
             taken, units, listed, said,
-            from_previous=query.from_previous, columns=query.columns,
+            from_previous=query.wanted.from_previous, columns=query.columns,
         )  # fmt: skip
 
     def _taken(self, filed: pl.DataFrame) -> pl.DataFrame:
@@ -310,7 +300,7 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
 
 def _needs_title(query: Query) -> bool:
     """Return whether the title pages of reports are read."""
-    return query.from_previous or not query.columns.isdisjoint(assemble.OF_PAGES)
+    return query.wanted.from_previous or not query.columns.isdisjoint(assemble.OF_PAGES)
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
@@ -358,7 +348,8 @@ class Records:
     """The records of a collection, as a state has them."""
 
     def __init__(self, state: State, name: str) -> None:
-        self._listed, self._lacking = state.listed(name), state.lacking(name)
+        stands = state.standing(name)
+        self._listed, self._lacking = stands.listed, stands.lacking
         self._newest = partial(state.newest, name)
 
     def lacking(self, ids: pl.Series) -> pl.Series:
@@ -402,7 +393,7 @@ def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         units: Records of units, each once.
         query: What is wanted; filings whose periods end on other days may be left out.
     """
-    years, consolidated = query.years, query.consolidated
+    years, consolidated = query.wanted.years, query.wanted.consolidated
     if not state.keeps("statements"):
         owned_statements, closed = KINDS["statements"].frame([]), units["id"]
     else:
@@ -413,7 +404,7 @@ def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
                 units,
                 years,
                 query.ends(),
-                query.filed_until,
+                query.wanted.filed_until,
                 consolidated=consolidated,
             )
     filed = filing_rules.by_rule(
@@ -421,10 +412,10 @@ def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         owned_statements,
         years,
         consolidated=consolidated,
-        filed_until=query.filed_until,
+        filed_until=query.wanted.filed_until,
         not_held=closed,
     )
-    if not state.is_extract and state.since is None:
+    if not state.is_part:
         return filed
     # Of a part of the register a unit without a record is outside, and no fault of its record.
     outside = units.filter(pl.col(wire.CHANGED).is_null())["id"].implode()

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Frame, Lang
+from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_found
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
 from finstat_kit.client.methods.reference import register_first, shipped_first
@@ -23,26 +23,18 @@ from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
+from finstat_kit.mirror.answers import Answers
 from finstat_kit.mirror.figures import Figures, Query, filings_of
-from finstat_kit.mirror.served import Served
-from finstat_kit.mirror.state import State, States, lacking_of, steady
+from finstat_kit.mirror.state import State, States
 from finstat_kit.mirror.storage.cells import described, joined
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.folder import LOGS, Folder
-from finstat_kit.mirror.storage.runs import About, first_day_of_part
-from finstat_kit.mirror.storage.versions import (
-    MISSING,
-    OWNED,
-    REPORTS_OF,
-    ids_named,
-    is_among,
-    of_ids,
-)
+from finstat_kit.mirror.storage.folder import Folder
+from finstat_kit.mirror.storage.logs import LOGS
+from finstat_kit.mirror.storage.rows import MISSING, is_among
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.http.routes import dated
 from finstat_kit.transport.base import InProcess
 
 if TYPE_CHECKING:
@@ -64,46 +56,37 @@ class LocalRegister(Register):
         day: The state of the last sync completed by that day; None is the newest.
     """
 
-    _first: date | None = None
-
     def __init__(self, path: str | Path, day: date | None = None) -> None:
         self._given = checked_path(path)
         self.path = self._given.absolute()  # where it was meant, wherever the process goes
         self._day = day
         self._folder = Folder(self.path)
         self._states = States(self._folder)
-        self._served = Served(self._state, self._records_of)
+        self._answers = Answers(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
         self._session.source = _MirrorSource(self)
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
         self._is_damaged = False
-        with contextlib.suppress(MirrorError):
-            self._is_damaged = self._folder.runs.exist()
-            self._folder.look()
-            self._is_damaged = False
+        try:
+            self._folder.newest()
+        except MirrorError:
+            self._is_damaged = True
 
     def __repr__(self) -> str:
-        about, run = self._folder.known
-        if about is None and self._is_damaged:
+        run = self._folder.last_read
+        if run is None and self._is_damaged:
             return f"<Mirror {self._given}, damaged: see verify()>"
         point = None
         with contextlib.suppress(UsageError):
-            point = None if run is None else run.by(self._day)
-        first = first_day_of_part(self._first)
-        return words.repr_of_mirror(self._given, about, point, first, self._day)
+            point = run.on(self._day) if run and run.points else None
+        return words.repr_of_mirror(self._given, run.settings if run else None, point, self._day)
 
     @property
     def invented(self) -> bool | None:
         """Whether the copied data are invented; None before the first sync."""
-        about = self._about()
-        return None if about is None else about.invented is not None
-
-    @property
-    def since(self) -> date | None:
-        """The first day of change of a partial copy; None for a copy of the whole register."""
-        about = self._folder.known[0]
-        return first_day_of_part(self._first) if about is None else about.since
+        run = self._folder.last_read or self._folder.newest()
+        return None if run is None else run.settings.invented is not None
 
     @property
     def today(self) -> date:
@@ -115,11 +98,11 @@ class LocalRegister(Register):
         Raises:
             MirrorError: No sync is complete.
         """
-        run = self._folder.known[1] or self._folder.complete()
-        return run.by(self._day).started
+        run = self._folder.last_read
+        return (run if run and run.points else self._folder.complete()).on(self._day).started
 
     def files(self, name: LogName, root: str | None = None) -> list[str]:
-        """Return the Parquet files of the newest run, for other engines.
+        """Return the Parquet files of the newest point, for other engines.
 
         Args:
             name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"``, ``"cells"``,
@@ -132,7 +115,7 @@ class LocalRegister(Register):
             on the page about mirrors.
 
         Raises:
-            MirrorError: No sync is complete yet.
+            MirrorError: No sync is complete yet, or rows that count are lost.
             UsageError: There are no such rows, or this is a former day, whose rows lie in the same
                 files as later ones.
 
@@ -148,10 +131,10 @@ class LocalRegister(Register):
         if self._day is not None:
             raise UsageError(
                 f"a mirror as of {self._day} has no files of its own",
-                cure="filter its snapshot() or cells(), or take the files of the mirror itself",
+                cure="filter its snapshot() or scan_cells(), or take files of the mirror itself",
             )
         where = self.path.as_posix() if root is None else root.rstrip("/")
-        return [f"{where}/{file.path}" for file in self._folder.complete().files.get(name, ())]
+        return [f"{where}/{file.path}" for file in self._state().files(name)]
 
     def snapshot(self, collection: CollectionName = "units") -> pl.LazyFrame:
         """Return the newest version of all rows of a collection, with removed rows marked.
@@ -205,29 +188,19 @@ class LocalRegister(Register):
         extracting.extract(state, target, arguments.ids(ids), partial(self._not_held, state))
         return self._at(target)
 
-    @overload
-    def cells(
-        self, reports: None = None, *, labels: bool = False, blanks: bool = False
-    ) -> pl.LazyFrame: ...
-    @overload
-    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame: ...
-    def cells(
-        self, reports: Frame | None = None, *, labels: bool = False, blanks: bool = False
-    ) -> Frame | pl.LazyFrame:
-        """Read reports into tidy cells: some, as `fk.cells` does, or all that are held.
+    def scan_cells(self, *, labels: bool = False) -> pl.LazyFrame:
+        """Return the cells of all reports that are held, tidy, as `fk.cells` does.
 
         Args:
-            reports: Records, as `reports.get` returns them; None is all reports held.
             labels: Add the captions of the rows.
-            blanks: Give a row to blank cells too; only with *reports*.
 
         Returns:
-            The columns of `fk.cells`; without *reports* a LazyFrame in no guaranteed order, whose
-            filters on ``template``, ``table``, ``row`` and ``column`` reach the files: they lie
-            sorted so. A report that a list has named since it was fetched is left out.
+            The columns of `fk.cells`, in no guaranteed order; filters on ``template``, ``table``,
+            ``row`` and ``column`` reach the files: they lie sorted so. A report that a list has
+            named since it was fetched is left out; so are blank cells, which are not stored.
 
         Raises:
-            UsageError: The mirror keeps no reports, or *blanks* without *reports*.
+            UsageError: The mirror keeps no reports.
             MirrorError: No sync is complete yet, or cells are lost.
 
         Example:
@@ -235,16 +208,10 @@ class LocalRegister(Register):
             >>> import polars as pl
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(10))
             >>> report = mirror.sync()
-            >>> assets = mirror.cells().filter(template=687, table=0, row=0, period="current")
+            >>> assets = mirror.scan_cells().filter(template=687, table=0, row=0, period="current")
             >>> assets.select(pl.len()).collect().item() > 10
             True
         """
-        if reports is not None:
-            return super().cells(reports, labels=labels, blanks=blanks)
-        if blanks:
-            raise UsageError(
-                "needs reports: blank cells are not stored", argument="blanks", value=True
-            )
         state = self._state()
         self._kept(state, "reports")
         schema = reading.schema_of_cells(labels=labels)
@@ -255,82 +222,37 @@ class LocalRegister(Register):
         known = {template: form for template in used if (form := form_of(template)) is not None}
         return described(state.current_cells(), layout_of(known, schema), schema)
 
-    @overload
-    def financials(
+    def scan_financials(
         self,
-        units: None = None,
         year: Year = None,
         *,
-        ico: None = None,
         consolidated: bool = False,
         from_previous: bool = False,
         filed_until: str | date | None = None,
         items: str | Sequence[str] | None = None,
         family: str | Sequence[str] | None = None,
         activity: items_of.Activity = "total",
-        dry_run: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.LazyFrame: ...
-    @overload
-    def financials(
-        self,
-        units: Given = None,
-        year: Year = None,
-        *,
-        ico: str | Sequence[str] | None = None,
-        consolidated: bool = False,
-        from_previous: bool = False,
-        filed_until: str | date | None = None,
-        items: str | Sequence[str] | None = None,
-        family: str | Sequence[str] | None = None,
-        activity: items_of.Activity = "total",
-        dry_run: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame: ...
-    def financials(
-        self,
-        units: Given = None,
-        year: Year = None,
-        *,
-        ico: str | Sequence[str] | None = None,
-        consolidated: bool = False,
-        from_previous: bool = False,
-        filed_until: str | date | None = None,
-        items: str | Sequence[str] | None = None,
-        family: str | Sequence[str] | None = None,
-        activity: items_of.Activity = "total",
-        dry_run: bool = False,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame | pl.LazyFrame:
-        """Read the figures of units: of some, as `fk.financials` does, or of all that are listed.
+    ) -> pl.LazyFrame:
+        """Return the figures of all units of the mirror, as `fk.financials` does of some.
 
         Args:
-            units: Records or ids of units; None, without *ico*, is all units of the mirror, or
-                those whose contents alone it keeps (``only=``).
             year: Year in which the period ends: one, several, or None for all.
-            ico: In the place of *units*: all units with this IČO, or with one of several.
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
             filed_until: As known on this day; see `fk.filings`.
             items: The items wanted, one or several; None is all.
             family: Those of a family, or of several; see `fk.financials`.
             activity: Column of costs and revenue that is read; see `fk.financials`.
-            dry_run: Return how many requests it takes: none.
-            max_requests: Of no effect: no request is sent.
-            progress: Of no effect.
 
         Returns:
-            The columns of `fk.financials`. Without *units* and *ico* a LazyFrame, by ascending id
-            of the unit: filters on units, filings and ``template`` narrow the records and cells
-            that are read, and of the items only the cells of those that the query uses.
-            ``sums_failing`` needs all cells: leave it out where it is not needed.
-            A filing whose statement or reports are not held has the reason ``not_held``.
+            The columns of `fk.financials`, by ascending id of the unit: filters on units, filings
+            and ``template`` narrow the records and cells that are read, and of the items only the
+            cells of those that the query uses. ``sums_failing`` needs all cells: leave it out where
+            it is not needed. A filing whose statement or reports are not held has the reason
+            ``not_held``.
 
         Raises:
-            UsageError: Both *units* and *ico*, or the mirror keeps statements without reports.
+            UsageError: The mirror keeps statements without reports.
             MirrorError: No sync is complete yet, or something is lost.
 
         Example:
@@ -338,63 +260,24 @@ class LocalRegister(Register):
             >>> import polars as pl
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), contents=True, register=fk.sample(20))
             >>> report = mirror.sync()
-            >>> money = mirror.financials(year=2020).filter(template=687)
+            >>> money = mirror.scan_financials(2020).filter(template=687)
             >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
             [(52759.0, 2788.0)]
         """
-        if units is not None or ico is not None:
-            with self._states.held(self._day):
-                return super().financials(
-                    units, year, ico=ico, consolidated=consolidated, from_previous=from_previous,
-                    filed_until=filed_until, items=items, family=family, activity=activity,
-                    dry_run=dry_run, max_requests=max_requests, progress=progress,
-                )  # fmt: skip
         arguments.one_of("activity", activity, get_args(items_of.Activity))
-        query = Query(years_of(year), consolidated, from_previous, activity, day_of(filed_until))
-        figures = self._figures(self._state()).lazy(query)
+        wanted = Wanted(years_of(year), consolidated, from_previous, activity, day_of(filed_until))
+        figures = self._figures(self._state()).lazy(Query(wanted))
         return figures.select(assemble.schema(chosen(items, family)).names())
 
-    def serve(
-        self, *, port: int = 0, host: str = "127.0.0.1"
-    ) -> contextlib.AbstractContextManager[str]:
-        """Answer at a URL as long as a ``with`` lasts; needs the extra ``server``.
-
-        Whatever the mirror holds is answered: lists, counts, codelists, templates and records. What
-        it does not hold is HTTP 503 with the reason: a 404 would mean that there is no such record,
-        and a whole list of statements that all of them changed since the day of the request.
-
-        Args:
-            port: Port to listen on; 0 takes a free one.
-            host: Address to listen on; loopback unless another is given.
-
-        Returns:
-            A context manager that gives the base URL.
-
-        Raises:
-            MirrorError: No sync is complete yet.
-            UsageError: The port is taken, uvicorn is not installed, or this is an extract.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
-            >>> report = mirror.sync()
-            >>> with mirror.serve() as url, fk.using(url):
-            ...     fk.units.count()
-            100
-        """
-        port = arguments.whole("port", port, 0, 65_535)
-        state = self._state()
-        if state.is_extract:
-            raise UsageError(
-                "an extract is not served: its lists would be taken for the whole register's",
-                cure="serve the mirror it was taken from",
-            )
-        from finstat_kit.service.http.server import served
-
-        marks = dated(state.today)
-        if mark := state.about.invented:
-            marks = marks | {wire.INVENTED: mark}
-        return served(self._served.reply, host=host, port=port, marks=marks)
+    def financials(
+        self,
+        units: Given = None,
+        year: Year = None,
+        **options: Any,  # noqa: ANN401
+    ) -> pl.DataFrame:
+        """Read the figures of units; see `fk.financials`."""
+        with self._states.held(self._day):
+            return super().financials(units, year, **options)
 
     def _at(self, path: Path) -> LocalRegister:
         """Return an extract of this register, at its path."""
@@ -407,9 +290,8 @@ class LocalRegister(Register):
     def _use_arguments(self) -> str:
         return repr(f"mirror:{self.path}")
 
-    @steady
     def _answer(self, method: str, path: str, query: str) -> Reply:
-        return self._served.answer(method, path, query)
+        return self._answers.answer(method, path, query)
 
     def _figures(self, state: State) -> Figures:
         return Figures(
@@ -418,18 +300,11 @@ class LocalRegister(Register):
         )  # fmt: skip
 
     def _source_name(self, lang: Lang) -> str:
-        return words.source_text(self._folder.complete().about, self.today, lang)
+        return words.source_text(self._folder.complete().settings, self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
-        return words.citation(self._folder.complete().about, self.today, lang)
+        return words.citation(self._folder.complete().settings, self.today, lang)
 
-    def _about(self) -> About | None:
-        """Return what the mirror is of, read from disk as long as that is not known."""
-        if self._folder.known[0] is None and self._folder.runs.exist():
-            self._folder.look()
-        return self._folder.known[0]
-
-    @steady
     def _records_of(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the records of some ids that the register lists.
 
@@ -442,11 +317,11 @@ class LocalRegister(Register):
         if name == "units":
             listed = rows.filter(pl.col("gone").ne_missing(MISSING))
             return listed.select(UNIT_FIELDS.names())
-        lack = lacking_of(stands)
+        lack = stands.lacking
         absent = lack.filter(~pl.col("unreadable"))["id"]
         if absent.len():
             raise self._not_held(state, name, absent, ids.len())
-        here = is_among(rows["id"], stands.filter("listed")["id"])
+        here = is_among(rows["id"], stands.listed)
         records = rows.filter(here & ~is_among(rows["id"], lack["id"]))
         if name == "reports":
             with legible(self.path):
@@ -461,18 +336,10 @@ class LocalRegister(Register):
             UsageError: They are not.
         """
         if not state.keeps(name):
-            raise words.not_kept(name, self.path, day=self._day, extract=state.is_extract)
+            raise words.not_kept(name, self.path, day=self._day, part=state.is_part)
 
     def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> UsageError:
-        cure = None
-        if state.only is not None and not absent.is_in(owned(state, name).implode()).all():
-            cure = (
-                f"it keeps the contents of {state.only.len():,} units alone; for others too: "
-                f"fk.Mirror({str(self.path)!r}, only=units).sync()"
-            )
-        return words.not_held(
-            name, absent.to_list(), many, day=self._day, extract=state.is_extract, only=cure
-        )
+        return words.not_held(name, absent.to_list(), many, day=self._day, part=state.is_part)
 
 
 class _MirrorSource(Source):
@@ -486,8 +353,7 @@ class _MirrorSource(Source):
         self._register = register
 
     def part(self) -> Part:
-        state = self._register._state()
-        return Part(state.since, state.is_extract, _UNDATED, ends=True)
+        return Part(None, self._register._state().is_part, _UNDATED, ends=True)
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
         state = self._register._state()
@@ -499,13 +365,8 @@ class _MirrorSource(Source):
                     f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
                     "requests them again"
                 )
-        if state.is_extract:
-            return text + "; this mirror is an extract of some units, the register may have them"
-        if state.since is not None:
-            text += (
-                "; ids without a record are not in this mirror (it holds changes since "
-                f"{state.since}), they may be in the register"
-            )
+        if state.is_part:
+            text += "; this mirror is an extract of some units, the register may have them"
         return text
 
     def names(self) -> pl.DataFrame:
@@ -519,17 +380,17 @@ class _MirrorSource(Source):
         columns = KINDS[name].schema.names()
         if name == "units":
             return state.newest(name).filter(pl.col("gone").ne_missing(MISSING)).select(columns)
-        listed = state.listed(name).to_frame().lazy()
+        listed = state.standing(name).listed.to_frame().lazy()
         return state.newest(name).join(listed, on="id", how="semi").select(columns)
 
     def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
-        return filings_of(self._register._state(), units, Query(*wanted))
+        return filings_of(self._register._state(), units, Query(wanted))
 
     def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
         figures = self._register._figures(self._register._state())
         done: list[pl.DataFrame] = []
         try:
-            for frame in figures.of(units, Query(*wanted)):
+            for frame in figures.of(units, Query(wanted)):
                 done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
@@ -610,27 +471,17 @@ def snapshot(state: State, name: str) -> pl.LazyFrame:
     if name == "units":
         return state.newest(name).select(*UNIT_FIELDS, "gone", "seen")
     stands = state.standing(name)
-    gone = pl.when(~pl.col("listed")).then(pl.lit(MISSING))
+    ids = pl.LazyFrame({"id": stands.ids, "is_listed": stands.is_listed})
+    gone = pl.when(~pl.col("is_listed")).then(pl.lit(MISSING))
     if not state.keeps(name):
         seen = state.scan(name).sort("version").group_by("id").agg(pl.col("seen").last())
-        return stands.lazy().select("id", gone=gone).join(seen, on="id")
-    lost = stands.filter(~pl.col("listed")).select("id", lost=gone).lazy()
+        return ids.select("id", gone=gone).join(seen, on="id")
     return (
         state.newest(name)
-        .join(lost, on="id", how="left")
+        .join(ids.filter(~pl.col("is_listed")).select("id", lost=gone), on="id", how="left")
         .with_columns(gone=pl.coalesce("lost", "gone"))
         .select(*(n for n in KINDS[name].schema if n != wire.TABLES), "gone", "seen")
     )
-
-
-def owned(state: State, name: str) -> pl.Series:
-    """Return the ids of a collection that belong to the units kept, or once did, ascending."""
-    assert state.only is not None
-    with legible(state.path):
-        if name == "reports":
-            return ids_named([state.scan(owner) for owner in OWNED], REPORTS_OF)
-        own = state.scan("units").filter(of_ids("id", state.only))
-        return ids_named([own], OWNED[name])
 
 
 def checked_path(path: object) -> Path:

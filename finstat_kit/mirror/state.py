@@ -1,4 +1,4 @@
-"""What a mirror holds as of a run.
+"""What a mirror holds as of a point.
 
 A state is loaded once per public call, and passed down.
 """
@@ -7,34 +7,37 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
-from functools import cached_property, wraps
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from functools import cached_property
+from typing import Final
 
 import polars as pl
 
 from finstat_kit.frames.text import unit_names
-from finstat_kit.mirror.storage import versions
-from finstat_kit.mirror.storage.files import LostError, legible
-from finstat_kit.mirror.storage.folder import LOGS, Folder, whole
-from finstat_kit.mirror.storage.runs import Point, Run
-from finstat_kit.mirror.storage.versions import (
+from finstat_kit.mirror.storage.files import DamagedError, File, legible
+from finstat_kit.mirror.storage.folder import Folder
+from finstat_kit.mirror.storage.logs import LOGS
+from finstat_kit.mirror.storage.rows import (
+    ANSWERS,
+    MISSING,
+    NAMES,
     RECORD,
-    has_content,
     near,
     schema_of,
     without,
 )
-from finstat_kit.protocol import forms
+from finstat_kit.mirror.storage.runs import Loss, Point, Run
+from finstat_kit.mirror.storage.standing import Standing, standing
+from finstat_kit.mirror.storage.writer import standing_of, void_in
+from finstat_kit.protocol import forms, wire
 from finstat_kit.protocol.forms import Form
 
-# What a state keeps of `versions.standing`: there may be millions of ids.
-_STANDING: Final = ("id", "listed", "known", "lacking", "unreadable")
+_KEPT: Final = 2  # states in memory: there may be millions of ids in each
 
 
 class States:
-    """What a folder holds by its newest run, and held on former days; each is loaded once.
+    """What a folder holds by its newest run, and held on former days.
 
     Args:
         folder: The folder.
@@ -42,11 +45,11 @@ class States:
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
-        self._states: dict[date | None, State] = {}
+        self._states: list[State] = []  # the newest, and the one that was read last
         self._held = threading.local()
 
     def on(self, day: date | None = None) -> State:
-        """Return what the mirror holds by its newest run, or held on a day.
+        """Return what the mirror holds by its newest point, or held on a day.
 
         Raises:
             MirrorError: There is no mirror, or no complete sync.
@@ -57,9 +60,13 @@ class States:
             return held
         with self._folder.lock:
             run = self._folder.complete()
-            state = self._states.get(day)
-            if state is None or state.run is not run:
-                state = self._states[day] = State(self._folder, run, run.by(day))
+            point = run.on(day)
+            for state in self._states:
+                if state.is_of(run, point):
+                    return state
+            state = State(self._folder, run, point)
+            kept = [each for each in self._states if each.is_of(run, run.newest)]
+            self._states = [state, *kept][:_KEPT]
             return state
 
     @contextlib.contextmanager
@@ -73,44 +80,29 @@ class States:
             self._held.state = outer
 
 
-class _Look(NamedTuple):
-    """What the log of a collection holds.
-
-    Attributes:
-        listing: The run whose files were read.
-        stands: `_STANDING` of each id.
-        outdated: As of `versions.outdated`.
-        listed: The ids that a list of the register names, ascending.
-        lacking: As of `lacking_of`.
-    """
-
-    listing: Run
-    stands: pl.DataFrame
-    outdated: pl.DataFrame
-    listed: pl.Series
-    lacking: pl.DataFrame
-
-
 class State:
-    """What a mirror holds as of a point of its history; nothing in it changes.
+    """What a mirror holds as of a point; nothing in it changes.
 
     Attributes:
         path: Of the folder.
-        about: What the mirror is of.
         run: The run that it was read from.
         point: The point.
+        settings: What the mirror is of.
     """
 
     def __init__(self, folder: Folder, run: Run, point: Point) -> None:
         self.path = folder.path
-        self.about = run.about
         self.run = run
         self.point = point
+        self.settings = run.settings
         self._folder = folder
-        self._listing = run  # a later one, once a merge has replaced files of this one
-        self._looks: dict[str, _Look] = {}
+        self._stands: dict[str, Standing] = {}
         self._forms: dict[int, Form | None] = {}
         self._names: pl.DataFrame | None = None
+
+    def is_of(self, run: Run, point: Point) -> bool:
+        """Return whether it is what a run says of a point; files that were merged stay a day."""
+        return (self.point, self.run.lost, self.settings) == (point, run.lost, run.settings)
 
     @property
     def today(self) -> date:
@@ -118,54 +110,66 @@ class State:
         return self.point.started
 
     @property
-    def since(self) -> date | None:
-        """The first day of change of a partial copy, None for a whole one."""
-        return self.about.since
-
-    @property
-    def is_extract(self) -> bool:
-        """Whether the mirror is an extract, which has no lists."""
-        return self.about.extract is not None
-
-    @cached_property
-    def only(self) -> pl.Series | None:
-        """The units whose contents alone are kept, ascending; None for all."""
-        if self.point.only is None:
-            return None
-        return pl.Series("id", self.run.only[: self.point.only], dtype=pl.Int64).sort()
+    def is_part(self) -> bool:
+        """Whether the mirror is of given units, and has no lists."""
+        return self.settings.units is not None
 
     def keeps(self, name: str) -> bool:
         """Return whether the records of a collection are kept."""
         return name == "units" or name in self.point.contents
 
-    def scan(self, name: str, ids: pl.Series | None = None) -> pl.LazyFrame:
+    def scan(
+        self, name: str, ids: pl.Series | None = None, *, names: bool | None = None
+    ) -> pl.LazyFrame:
         """Return the rows of a log that count.
 
         Args:
             name: Of the log.
             ids: Of the records, or of the reports of the cells, that are wanted: there may be rows
                 of others nearby, and files without any of them are not opened. None for all.
+            names: Whether those that name ids, or those that answer them; None is all.
+
+        Raises:
+            DamagedError: Rows that counted are lost.
         """
-        return self._scanned(name, self._paths(name, ids), ids)
+        upto = self._upto(name)
+        files = [
+            file for file in self.files(name)
+            if names in (None, file.names)
+            and (ids is None or (not ids.is_empty() and file.has(*_ends(ids))))
+        ]  # fmt: skip
+        rows = LOGS[name].scan([f"{self.path}/{file.path}" for file in files])
+        if ids is not None:
+            rows = rows.filter(near("report_id" if name == "cells" else "id", ids))
+        if any(file.last > upto for file in files):
+            rows = rows.filter(pl.col("version") <= upto)
+        return rows
 
-    def standing(self, name: str) -> pl.DataFrame:
-        """Return `_STANDING` of each id that the log of a collection names.
+    def files(self, name: str) -> list[File]:
+        """Return the files of a log with rows that count.
 
-        See `versions.standing`.
+        Raises:
+            DamagedError: Some of these are lost.
         """
-        return self._looked(name)[1].stands
+        if loss := self.run.loss(name, self.point):
+            raise self._lost(name, loss)
+        upto = self._upto(name)
+        return [file for file in self.run.files.get(name, ()) if file.first <= upto]
 
-    def listed(self, name: str) -> pl.Series:
-        """Return the ids that a list of the register names, ascending."""
-        return self._looked(name)[1].listed
-
-    def lacking(self, name: str) -> pl.DataFrame:
-        """Return the listed ids without a current record: ``id`` and ``unreadable``, by id."""
-        return self._looked(name)[1].lacking
+    def standing(self, name: str) -> Standing:
+        """Return what the log of a collection says of each id."""
+        with self._folder.lock:  # not twice at the same time: it may be large
+            if name not in self._stands:
+                with legible(self.path):
+                    self._stands[name] = standing_of(
+                        self.path, name, self.files(name), void_in(self.run, name, self.point),
+                        self._upto(name),
+                    )  # fmt: skip
+            return self._stands[name]
 
     def lacks(self, name: str) -> bool:
         """Return whether a record of a collection is not held; units always are."""
-        return name != "units" and not self.lacking(name).is_empty()
+        return name != "units" and bool(self.standing(name).is_lacking.any())
 
     def newest(self, name: str, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the newest version of each row that has ever had a record.
@@ -178,21 +182,29 @@ class State:
             The columns of the log but for the texts of problems, in no guaranteed order; removed
             rows included.
         """
-        paths, look = self._looked(name)
-        if ids is not None:
-            paths = self._paths(name, ids)
         shown = [n for n in schema_of(name) if n not in ("problem", "kind", "digest", "same_as")]
-        with_content = self._scanned(name, paths, ids).filter(has_content())
-        return without(with_content, look.outdated, ["id", "version"]).select(shown)
+        stands = self.standing(name)
+        # That a unit is missing stands among the names, which else need not be read.
+        is_missing = name == "units" and bool(stands.gone.any())
+        rows = self.scan(name, ids, names=None if is_missing else False)
+        with_content = rows.filter(
+            pl.col("kind").is_in([RECORD, MISSING] if is_missing else [RECORD])
+        )
+        return without(with_content, stands.outdated, ["id", "version"]).select(shown)
 
-    def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    def records(self, name: str, ids: pl.Series) -> tuple[pl.DataFrame, Standing]:
         """Return the newest records of some ids as they stand in their log, and their standing."""
-        rows = self.scan(name, ids).filter(pl.col("id").is_in(ids.implode()))
         with legible(self.path):
-            own = rows.collect()
-            stands, old = self._look(name, own.lazy())
-        newest = own.filter(has_content()).join(old, on=["id", "version"], how="anti")
-        return newest.sort("id"), stands
+            nearby = self.scan(name, ids).filter(pl.col("id").is_in(ids.implode()))
+            rows = nearby.collect().sort("version")
+            stands = standing(
+                lambda: iter([rows.filter(pl.col("kind").is_in(NAMES))]),
+                lambda: iter([rows.filter(pl.col("kind").is_in(ANSWERS))]),
+                void=void_in(self.run, name, self.point), missing=name == "units",
+            )  # fmt: skip
+        kinds = [RECORD, MISSING] if name == "units" else [RECORD]
+        held = rows.filter(pl.col("kind").is_in(kinds))
+        return held.join(stands.outdated, on=["id", "version"], how="anti").sort("id"), stands
 
     def current_cells(self) -> pl.LazyFrame:
         """Return the cells of the records that are held, as they are stored.
@@ -200,11 +212,12 @@ class State:
         A report that a list has named since it was fetched is left out, and one that no list names
         any longer.
         """
-        _, look = self._looked("reports")
-        old = look.outdated.select("version", report_id="id")
-        former = look.stands.filter("known", pl.col("lacking") | ~pl.col("listed"))
+        stands = self.standing("reports")
+        old = stands.outdated.select("version", report_id="id")
+        is_former = (stands.content > 0) & (stands.is_lacking | ~stands.is_listed)
+        former = pl.DataFrame({"report_id": stands.ids[is_former]})
         cells = without(self.scan("cells"), old, ["report_id", "version"])
-        return without(cells, former.select(report_id="id"), ["report_id"])
+        return without(cells, former, ["report_id"])
 
     def names(self) -> pl.DataFrame:
         """Return the names of all units, prepared once; see `unit_names.prepared`."""
@@ -219,7 +232,9 @@ class State:
     def codelists(self) -> dict[str, pl.DataFrame]:
         """The codelists: code, both names and parent, by code."""
         with legible(self.path):
-            return codelists_in(self.scan("codelists").collect())
+            held = codelists_in(self.scan("codelists").collect())
+        empty = pl.DataFrame(schema=LOGS["codelists"].schema).drop("version", "name")
+        return {name: held.get(name, empty) for name in wire.CODELISTS}
 
     def form(self, template: int) -> Form | None:
         """Return a template as the kept reports brought it, None where there is none."""
@@ -238,103 +253,25 @@ class State:
     def uses(self, template: int) -> bool:
         """Return whether a report that is or was held is of a template."""
         with legible(self.path):
-            own = self.scan("reports").filter(kind=RECORD, idSablony=template)
+            own = self.scan("reports", names=False).filter(kind=RECORD, idSablony=template)
             return own.select("id").head(1).collect().height > 0
 
     def unreadable(self, name: str) -> pl.Series:
         """Return the listed ids of a collection whose records could not be read, ascending."""
-        return self.lacking(name).filter("unreadable")["id"]
+        return self.standing(name).lacking.filter("unreadable")["id"]
 
     def _upto(self, name: str) -> int:
-        return self.point.reached.get(name, 0)
+        return self.point.upto.get(name, 0)
 
-    def _paths(self, name: str, ids: pl.Series | None = None) -> list[str]:
-        """Return the files of a log with rows that count.
-
-        Args:
-            name: Of the log.
-            ids: Those that are wanted; see `scan`.
-        """
-        if ids is not None and ids.is_empty():
-            return []
-        ends: Any = None if ids is None else (ids.min(), ids.max())
-        while True:
-            files = [
-                file for file in self._listing.files.get(name, ())
-                if file.first <= self._upto(name) and (ends is None or file.has(*ends))
-            ]  # fmt: skip
-            try:
-                if loss := self._listing.loss(name, self.point):
-                    raise LostError(
-                        f"{loss.rows:,} rows of {name} that counted on {self.point.day} were lost; "
-                        "later days are whole"
-                    )
-                return self._folder.checks.paths(files, note=not self.is_extract)
-            except LostError:
-                newest = self._folder.complete()
-                # The same rows may lie in other files by now.
-                if newest is self._listing or self.point not in newest.history:
-                    raise
-                self._listing = newest
-
-    def _scanned(self, name: str, paths: list[str], ids: pl.Series | None = None) -> pl.LazyFrame:
-        rows = LOGS[name].scan(paths)
-        if ids is not None:
-            rows = rows.filter(near("report_id" if name == "cells" else "id", ids))
-        if any(file.last > self._upto(name) for file in self._listing.files.get(name, ())):
-            rows = rows.filter(pl.col("version") <= self._upto(name))
-        return whole(name, rows, self._listing.lost)
-
-    def _looked(self, name: str) -> tuple[list[str], _Look]:
-        """Return the files of a log, and what they hold."""
-        paths = self._paths(name)
-        if name not in self._looks or self._looks[name].listing is not self._listing:
-            run, base = self._listing, self.point.base.get(name, 0)
-            basis = ([file.rpartition("/")[2] for file in paths], self._upto(name), base, run.lost)
-            found = self._folder.looks.read(name, basis)
-            if found is None:
-                with legible(self.path):
-                    stands, outdated = self._look(name, self._scanned(name, paths))
-                found = stands.select(_STANDING), outdated
-                if self.point is run.last and not self.is_extract:
-                    self._folder.looks.note(name, basis, found)
-            stands, outdated = found
-            self._looks[name] = _Look(
-                run, stands, outdated, stands.filter("listed")["id"], lacking_of(stands)
-            )
-        return paths, self._looks[name]
-
-    def _look(self, name: str, rows: pl.LazyFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Return what rows of a log say of each id, and which of them are outdated."""
-        keys = versions.keys_of(rows)
-        return (
-            versions.standing(keys, self.point.base.get(name, 0)),
-            versions.outdated(keys, missing=name == "units"),
-        )
+    def _lost(self, name: str, loss: Loss) -> DamagedError:
+        rows = f"{loss.file.rows:,} rows of {name} that counted on {self.point.day} were lost"
+        if after := self.run.after(loss):
+            return DamagedError(f"{rows}; from {after.day} on they are whole again")
+        return DamagedError(rows, cure="the next sync() requests them again")
 
 
-_Read = TypeVar("_Read", bound=Callable[..., Any])
-
-
-def steady(method: _Read) -> _Read:
-    """Call a method of a register again where a merge has replaced the files that it reads."""
-
-    @wraps(method)
-    def read(self: Any, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
-        while True:
-            run = self._folder.known[1]
-            try:
-                return method(self, *arguments, **options)
-            except LostError:
-                if run is None or self._folder.look() is run:
-                    raise
-
-    return cast("_Read", read)
-
-
-def lacking_of(standing: pl.DataFrame) -> pl.DataFrame:
-    """Return ``id`` and ``unreadable`` of the ids whose record has to be fetched."""
-    return standing.filter("lacking").select("id", "unreadable")
+def _ends(ids: pl.Series) -> tuple[int, int]:
+    return int(ids.min()), int(ids.max())  # type: ignore[arg-type]
 
 
 def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:

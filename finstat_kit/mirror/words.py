@@ -9,18 +9,16 @@ from typing import Final
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
 from finstat_kit.errors import UsageError
-from finstat_kit.mirror.storage.runs import About, Point
+from finstat_kit.mirror.storage.runs import Point, Settings
 
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "sample": "vymyslené údaje ukážky finstat_kit",
-        "since": "zmenené od",
         "extract": "výber (jednotky: {})",
         "copied": "kópia k",
     },
     "en": {
         "sample": "invented data of a finstat_kit sample",
-        "since": "changed since",
         "extract": "extract (units: {})",
         "copied": "copied as of",
     },
@@ -28,45 +26,39 @@ _WORDS: Final[dict[Lang, dict[str, str]]] = {
 
 
 def repr_of_mirror(
-    path: Path, about: About | None, point: Point | None, first: date | None, day: date | None
+    path: Path, settings: Settings | None, point: Point | None, day: date | None
 ) -> str:
     """Return the repr of a mirror.
 
     Args:
         path: The directory, as given.
-        about: What it is of, None before the first sync.
+        settings: What it is of, None before the first sync.
         point: What was last read of it, None without a complete sync.
-        first: The first day of change that a new one is to begin with.
         day: The day of a frozen state.
     """
-    kind = "SAMPLE DATA " if about and about.invented else ""
-    source = about.name if about else "nothing yet"
-    since = about.since if about else first
-    part = f", changed since {since}" if since else ""
-    if about and about.extract is not None:
-        part += f", extract (units: {about.extract})"
-    if point is not None and point.only is not None:
-        part += f", contents of {point.only:,} units"
+    kind = "SAMPLE DATA " if settings and settings.invented else ""
+    source = settings.name if settings else "nothing yet"
+    part = ""
+    if settings and settings.units is not None:
+        part = f", extract (units: {len(settings.units)})"
     state = f"as of {point.started}" if point else "no complete sync yet"
     at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
     return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
 
 
-def source_text(about: About, day: date, lang: Lang) -> str:
+def source_text(settings: Settings, day: date, lang: Lang) -> str:
     """Name the source of a copy, for titles: the register, the part copied, and the day."""
-    return f"{_name(about, lang)}{_copied(about, day, lang)}"
+    return f"{_name(settings, lang)}{_copied(settings, day, lang)}"
 
 
-def citation(about: About, day: date, lang: Lang) -> str:
+def citation(settings: Settings, day: date, lang: Lang) -> str:
     """Return one line for a footnote: the source with its address and licence."""
-    name = _name(about, lang, cited=True)
+    name = _name(settings, lang, cited=True)
     own = "://" not in name  # the case of an address is kept
-    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(about, day, lang)}."
+    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(settings, day, lang)}."
 
 
-def not_held(
-    name: str, ids: list[int], many: int, *, day: date | None, extract: bool, only: str | None
-) -> UsageError:
+def not_held(name: str, ids: list[int], many: int, *, day: date | None, part: bool) -> UsageError:
     """Return the error for listed records that are not held.
 
     Args:
@@ -74,26 +66,23 @@ def not_held(
         ids: Those records.
         many: How many were requested.
         day: Of a frozen state.
-        extract: Whether the mirror is one.
-        only: The cure for records of other units than those whose contents are kept.
+        part: Whether the mirror is of some units alone.
     """
     cure = "sync() goes on with them, holdings() says how far it is"
-    if extract:
+    if part:
         cure = "extract again from a mirror that holds them"
     elif day is not None:
         cure = f"take a later day than {day}, once sync() has fetched them"
-    elif only is not None:
-        cure = only
     return UsageError(
         f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}",
         cure=cure,
     )
 
 
-def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> UsageError:
+def not_kept(name: str, path: Path, *, day: date | None, part: bool) -> UsageError:
     """Return the error for a collection without records."""
     cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
-    if extract:
+    if part:
         cure = "extract again from a mirror that keeps them"
     elif day is not None:
         cure = f"take a later day than {day}, on which their records were kept"
@@ -103,15 +92,14 @@ def not_kept(name: str, path: Path, *, day: date | None, extract: bool) -> Usage
     )
 
 
-def _name(about: About, lang: Lang, *, cited: bool = False) -> str:
-    if about.invented and "://" not in about.register:  # a sample of this process
+def _name(settings: Settings, lang: Lang, *, cited: bool = False) -> str:
+    if settings.invented and "://" not in settings.register:  # a sample of this process
         return _WORDS[lang]["sample"]
-    return source_name(about.register, about.invented is not None, lang, cited=cited)
+    return source_name(settings.register, settings.invented is not None, lang, cited=cited)
 
 
-def _copied(about: About, day: date, lang: Lang) -> str:
+def _copied(settings: Settings, day: date, lang: Lang) -> str:
     words = _WORDS[lang]
-    part = f", {words['since']} {about.since}" if about.since else ""
-    if about.extract is not None:
-        part += ", " + words["extract"].format(about.extract)
+    units = settings.units
+    part = "" if units is None else ", " + words["extract"].format(len(units))
     return f"{part}, {words['copied']} {day}"

@@ -117,6 +117,7 @@ class Exchange:
         self.latency = math.inf  # seconds of the last good reply
         # Name of the invented data in the newest good reply: "" for none, None before the first.
         self.invented: str | None = None
+        self.sent = ""  # the day and time of the newest good reply, by the register's clock
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -263,6 +264,7 @@ class Exchange:
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - sent_at
         self.invented = shown(reply.headers.get(INVENTED, ""))
+        self.sent = reply.headers.get("Date", self.sent)
         self._keep(target, reply, stop, keep=keep)
         return value
 

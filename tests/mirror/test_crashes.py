@@ -9,37 +9,32 @@ import signal
 import subprocess
 import sys
 import time
-from datetime import date
 from pathlib import Path
 
-import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from tests.support.kills import KILLED, ROOT, run
 from tests.support.mirrors import (
     QUARTER,
-    appended,
     assert_contents_in_step,
     assert_in_step,
     contents,
     filings_on,
+    newest_run,
+    points,
     register_on,
-    some_on,
     synced,
-    windows,
 )
-from tests.support.registers import Watched
 
 if sys.platform == "win32":
     pytest.skip("Windows has no SIGKILL", allow_module_level=True)
 
-# Where a sync of units writes: a data file, ``open.json``, a run, who writes; and deletes.
+# Where a sync of units writes: a data file, a run, what names the newest; and where it deletes.
 # It is killed before: the moment after is the one before the next of them.
 WRITES = [
-    ("data", 1), ("data", 9), ("open.json", 1), ("runs", 1), ("writer.json", 1),
-    ("writer.json", 2), ("-open.json", 1), ("runs", 2), ("-data", 2),
+    ("data", 1), ("data", 7), ("runs", 1), ("runs", 2), ("runs", 6), ("runs", 7),
+    ("newest.json", 1), ("-runs", 1),
 ]  # fmt: skip
 
 
@@ -54,7 +49,7 @@ def test_a_first_sync_that_was_killed_is_put_right(tmp_path: Path, where: str, n
     mirror = fk.Mirror(tmp_path, register=register)
     mirror.sync()
     assert_in_step(mirror, register.sample)
-    assert windows(tmp_path)[0] == (date(2000, 1, 1), date(2026, 6, 30))
+    assert {point["started"] for point in points(tmp_path)} == {"2026-06-30"}
     assert mirror.verify()["damaged"].sum() == 0
     before = contents(tmp_path)
     mirror.sync()
@@ -64,7 +59,7 @@ def test_a_first_sync_that_was_killed_is_put_right(tmp_path: Path, where: str, n
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "number", "moment"),
-    [("data", 2, "before"), ("open.json", 3, "before"), ("runs", 1, "after")],
+    [("data", 5, "before"), ("runs", 4, "before"), ("newest.json", 1, "before")],
 )
 def test_an_increment_that_was_killed_loses_no_record(
     tmp_path: Path, where: str, number: int, moment: str
@@ -76,20 +71,19 @@ def test_an_increment_that_was_killed_loses_no_record(
     assert ended == -signal.SIGKILL
     register = register_on(2)
     mirror = fk.Mirror(tmp_path, register=register)
-    is_done = (where, moment) == ("runs", "after")
-    assert len(windows(tmp_path)) == 1 + is_done
+    is_done = where == "newest.json"
+    assert len(points(tmp_path)) == 1 + is_done
     assert mirror.units.count() == (260 if is_done else 240)
-    appended_ids = sum(file["rows"] for file in appended(tmp_path).get("units", ()))
-    register.asked.clear()
+    upto = points(tmp_path)[0]["upto"]["units"]
+    files = [file for file in newest_run(tmp_path)["files"]["units"] if not file["names"]]
+    answered = sum(file["rows"] for file in files if file["first"] > upto)
     mirror.sync()
     assert_in_step(mirror, register.sample)
-    assert windows(tmp_path) == [
-        (date(2000, 1, 1), date(2026, 6, 30)), (date(2026, 6, 29), date(2026, 7, 1)),
-    ]  # fmt: skip
+    assert points(tmp_path)[1]["started"] == "2026-07-01"
     if not is_done:
-        rest = register.sample.units.ids()["id"][appended_ids:].to_list()
+        rest = register.sample.units.ids()["id"][answered:].to_list()
         assert register.records()[: len(rest)] == rest
-        assert appended_ids >= QUARTER
+        assert answered >= QUARTER
 
 
 @pytest.mark.slow
@@ -184,8 +178,8 @@ FILLED = FILLED.replace("import register_on", "import filings_on")
 
 # Of statements with their reports, cells and templates; on the second day there are fewer.
 WRITTEN = {
-    1: [("data", 8), ("data", 9), ("data", 10), ("open.json", 9), ("runs", 2), ("-open.json", 2)],
-    2: [("data", 6), ("data", 8), ("open.json", 3), ("runs", 2)],
+    1: [("data", 8), ("data", 9), ("data", 10), ("runs", 9), ("newest.json", 2), ("-runs", 9)],
+    2: [("data", 4), ("data", 7), ("runs", 3), ("newest.json", 1)],
 }  # fmt: skip
 
 
@@ -211,48 +205,10 @@ def test_a_killed_sync_of_contents_is_put_right(
     register = filings_on(day)
     mirror = fk.Mirror(tmp_path, contents=True, register=register)
     mirror.sync()
-    asked = [target for target in register.asked if "?id=" in target]
-    assert len(asked) == len(set(asked))
+    asked = [t for t in register.asked if "?id=" in t and "jednotka" not in t]
+    assert len(asked) == len(set(asked))  # units of the window are looked at twice
     assert_contents_in_step(mirror, register.sample)
     assert_in_step(mirror, register.sample)
-    places = mirror.cells().select("report_id", "table", "row", "column").collect()
+    places = mirror.scan_cells().select("report_id", "table", "row", "column").collect()
     assert not places.is_duplicated().any()  # of one version
-    assert set(mirror.verify()["meaning"]) == {""}
-
-
-SOME = KILLED.replace(
-    "register=register_on(int(day))",
-    "contents=True, only=some_on(int(day)), register=filings_on(1)",
-)
-SOME = SOME.replace("import register_on", "import filings_on, some_on")
-
-
-def filed(register: Watched, units: pl.Series) -> pl.Series:
-    """Return the ids of the statements of some units."""
-    return register.sample.units.get(units)["idUctovnychZavierok"].explode().drop_nulls().sort()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("day", "moment"), [(1, "after"), (2, "before")])
-def test_a_sync_killed_as_it_names_its_units_is_put_right(
-    tmp_path: Path, day: int, moment: str
-) -> None:
-    """What is held stays so, the next sync fetches what the units named filed, and no more."""
-    register, named = filings_on(1), some_on(day)
-    if day == 2:
-        fk.Mirror(tmp_path, contents=True, only=some_on(1), register=register).sync()
-    assert run(SOME, tmp_path, day, "open.json", 1, moment) == -signal.SIGKILL
-
-    if day == 2:
-        held = filed(register, some_on(1))
-        records = register.sample.statements.get(held)
-        assert_frame_equal(fk.Mirror(tmp_path).statements.get(held), records)
-    register.asked.clear()
-    fk.Mirror(tmp_path, contents=True, only=named, register=register).sync()
-    asked = [target for target in register.asked if "zavierka?id=" in target]
-    mirror = fk.Mirror(tmp_path)
-
-    assert sorted(int(t.rpartition("=")[2]) for t in asked) == filed(register, named).to_list()
-    some = pl.concat([some_on(1), named]).unique().sort()
-    assert_frame_equal(mirror.financials().collect(), register.sample.financials(some))
     assert set(mirror.verify()["meaning"]) == {""}

@@ -13,7 +13,7 @@ import finstat_kit as fk
 from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from tests.support.kills import at_writes
-from tests.support.mirrors import assert_in_step
+from tests.support.mirrors import assert_in_step, newest_run
 from tests.support.registers import Watched
 from tests.support.syncs import Crash
 
@@ -29,7 +29,7 @@ def size(folder: Path) -> tuple[int, int]:
 
 @pytest.mark.slow
 def test_daily_syncs_stay_in_step_and_small(tmp_path: Path) -> None:
-    """5 % of all answers are a fault; a crash every fifth day, compaction every twentieth."""
+    """5 % of all answers are a fault; a crash every fifth day."""
     chance = random.Random(1)
     sample = fk.sample(UNITS)
     register = Watched(sample)
@@ -58,15 +58,13 @@ def test_daily_syncs_stay_in_step_and_small(tmp_path: Path) -> None:
         sample.publish(3)
         if day % 5 == 0:
             try:
-                with at_writes("open.json", 1, "before", crashing):
+                with at_writes("runs", 1, "before", crashing):
                     mirror.sync()
             except Crash:
                 crashes += 1
             mirror = fk.Mirror(mirror.path, register=register)
         mirror.sync()
         most_files = max(most_files, size(mirror.path / "data")[0])
-        if day % 20 == 0:
-            mirror.compact(keep_hours=0)
 
     register.instead = lambda path, query: None
     mirror.sync()
@@ -75,7 +73,9 @@ def test_daily_syncs_stay_in_step_and_small(tmp_path: Path) -> None:
     days = mirror.changes().filter(pl.col("field") == "datumPoslednejUpravy")["seen"]
     assert days.n_unique() == DAYS
     assert mirror.today == first + timedelta(days=DAYS)
-    # Between two compactions the small files of twenty days come and go.
-    assert most_files < 50
+    # Those that were merged stay a day, and as long as one of ten runs lists them.
+    assert most_files < 400
     versions = DAYS * (CHANGES + 5) / UNITS
-    assert size(mirror.path)[1] < first_size * (1 + 2 * versions)
+    listed = [file for files in newest_run(mirror.path)["files"].values() for file in files]
+    assert sum(file["bytes"] for file in listed) < first_size * (1 + 3 * versions)
+    assert len(listed) < 150

@@ -107,7 +107,8 @@ JOINED = """
 import sys
 import polars as pl, finstat_kit as fk
 mirror = fk.Mirror(sys.argv[1])
-now, before = (mirror.financials(year=year).select("unit_id", "equity") for year in (2023, 2022))
+wanted = ["unit_id", "equity"]
+now, before = (mirror.scan_financials(year).select(wanted) for year in (2023, 2022))
 both = now.join(before, on="unit_id"), pl.concat([now, before])
 print(*(frame.height for frame in pl.collect_all(both)))
 """
@@ -190,9 +191,6 @@ def test_one_item_by_region_is_the_same_by_every_engine(
         ("by_mirror", "polars_locally", "duckdb_locally", "daft_locally"), expected
     )
     assert {None} < expected.keys()  # of units that are gone
-    stored = pl.scan_parquet(filings.files("cells"))
-    stored = stored.filter(template=699, table=0, row=0, column=2)
-    assert stored.collect().height > sum(count for count, _ in expected.values())
 
 
 DAFT_SQL = """
@@ -212,7 +210,7 @@ def test_the_statement_of_the_docs_is_right_in_every_engine(filings: fk.Mirror) 
     sql = page.partition('ITEM = """')[2].partition('"""')[0]
     # An item of a form of which some reports have former versions.
     sql = sql.replace("template = 687", "template = 699").replace('"column" = 0', '"column" = 2')
-    item = filings.cells().filter(template=699, table=0, row=0, column=2).collect()
+    item = filings.scan_cells().filter(template=699, table=0, row=0, column=2).collect()
     files = {"cells": filings.files("cells"), "reports": filings.files("reports")}
     tables = {name: pl.scan_parquet(paths) for name, paths in files.items()}
     connection = duckdb.connect()
@@ -261,10 +259,11 @@ def test_a_record_opens_only_the_files_that_may_hold_it(tmp_path: Path) -> None:
     register = fk.sample(30)
     mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()
-    (first,) = mirror.files("units")
+    first = mirror.files("units")
     new = register.publish(1)["id"]
     mirror.sync()
-    Path(first).unlink()
+    for file in first:
+        Path(file).unlink()
 
     assert fk.Mirror(mirror.path).units.get(new)["id"].to_list() == new.to_list()
 

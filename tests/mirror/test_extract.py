@@ -14,6 +14,8 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
+from finstat_kit.protocol import requests
+from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CODELISTS, LISTS, WAYS, ways_in_turn
 from tests.support.registers import Watched
@@ -91,7 +93,6 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
     [
         (lambda m, e, p: fk.Mirror(e.path, register=fk.sample(100)).sync(), fk.UsageError,
          "is an extract, which no sync brings in step"),
-        (lambda m, e, p: e.serve(), fk.UsageError, "an extract is not served"),
         (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
         (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
@@ -113,14 +114,14 @@ def test_what_is_refused_writes_nothing(
 
 
 def test_an_extract_without_its_settings_stays_one(small: fk.Register, tmp_path: Path) -> None:
-    """The cure of lost runs does not turn it into a mirror of the whole register."""
+    """It is an error, and no sync turns it into a mirror of the whole register."""
     moved = Path(shutil.copytree(small.path, tmp_path / "small"))  # type: ignore[attr-defined]
     shutil.rmtree(moved / "runs")
 
     with pytest.raises(MirrorError, match=r"the runs of the mirror at .* are lost"):
         fk.Mirror(moved).snapshot()
     for full in (False, True):
-        with pytest.raises(fk.UsageError, match="is an extract, which no sync brings in step"):
+        with pytest.raises(MirrorError, match=r"the runs of the mirror at .* are lost"):
             fk.Mirror(moved, register=fk.sample(100)).sync(full=full)
     assert not (moved / "runs").exists()
 
@@ -209,3 +210,13 @@ def test_an_extract_holds_the_newest_codelists_and_templates_alone(tmp_path: Pat
 def _reports(small: fk.Mirror) -> pl.DataFrame:
     reports = small.snapshot("reports").filter(pl.col("idSablony").is_not_null())
     return reports.select("id").head(1).collect()
+
+
+def test_an_extract_never_says_that_there_is_no_such_record(
+    mirror: fk.Mirror, small: fk.Register
+) -> None:
+    """To a request for another unit: the register may have it."""
+    other = mirror.units.ids()["id"].filter(~mirror.units.ids()["id"].is_in([210])).tail(1).item()
+
+    with pytest.raises(fk.errors.NotHeld):
+        small._session.exchange.get(requests.record(KINDS["units"], other))

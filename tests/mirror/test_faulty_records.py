@@ -293,7 +293,7 @@ def test_cells_get_their_places_once_the_template_is_known(tmp_path: Path) -> No
         mirror.sync()
         requests = [target for target in register.asked if RECORDS["reports"] + "?" in target]
         assert not requests
-        placed = mirror.cells().filter(template=Unusual.number).collect()
+        placed = mirror.scan_cells().filter(template=Unusual.number).collect()
         live = fk.Register("live:", transport=InProcess(register._answer))
         expected = live.cells(records).filter(pl.col("template") == Unusual.number)
         key = ["report_id", "table", "row", "column"]

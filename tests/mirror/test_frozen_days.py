@@ -22,9 +22,9 @@ from finstat_kit.mirror.local_register import Frozen
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.population import load
 from tests.support.kills import at_writes
-from tests.support.mirrors import CODELISTS, LISTS, listings_of_runs
+from tests.support.mirrors import CODELISTS, LISTS, listings_of_runs, points
 from tests.support.registers import Watched
-from tests.support.syncs import FIRST, next_day
+from tests.support.syncs import FIRST, Skewed, next_day
 
 
 def answers(register: fk.Register) -> dict[str, Any]:
@@ -89,7 +89,6 @@ def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watche
     for _ in range(2):
         a_day_of_changes(register)
         mirror.sync()
-    mirror.compact(keep_hours=0)
 
     assert answers(mirror)["codelists"] != before["codelists"]
     assert answers(mirror)["counts"] != before["counts"]
@@ -115,7 +114,7 @@ def test_a_frozen_day_keeps_what_it_kept(
         with pytest.raises(fk.UsageError, match="ids alone; take a later day than 2026-06-30"):
             frozen.statements.get(statements["id"][:1])
         with pytest.raises(fk.UsageError, match="ids alone; take a later day than 2026-06-30"):
-            frozen.cells()
+            frozen.scan_cells()
         return [statements.sort("id"), frozen.filings(units), frozen.financials(units, year=2020)]
 
     before = answered(mirror.as_of(FIRST))
@@ -286,3 +285,26 @@ def test_a_notebook_on_a_frozen_mirror_is_a_test_without_a_network(tmp_path: Pat
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert "TransportError" in seen.stderr, seen.stderr
+
+
+def test_a_clock_that_stood_ahead_hides_no_day(tmp_path: Path) -> None:
+    """A day is answered by the last state, in their order, whose day is not later."""
+    register = Skewed(30)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    counts = []
+    for days, skew in ((0, 10), (3, 0), (9, 0)):  # 10 July, 3 July, 12 July
+        register.pass_days(days)
+        register.skew = skew
+        register.sample.publish(5)
+        mirror.sync()
+        counts.append(register.sample.units.count())
+
+    assert counts == [35, 40, 45]
+    assert [point["day"][5:] for point in points(mirror.path)] == ["07-10", "07-03", "07-12"]
+    for day, count in (("2026-07-05", 40), ("2026-07-11", 40), ("2026-07-12", 45)):
+        assert mirror.as_of(day).units.count() == count
+        assert mirror.snapshot(as_of=day).collect().height == count
+        small = mirror.as_of(day).extract(tmp_path / day, mirror.as_of(day).units.ids())
+        assert small.snapshot().collect().height == count
+    with pytest.raises(fk.UsageError, match="the first sync of this mirror was completed on"):
+        mirror.as_of("2026-07-02")

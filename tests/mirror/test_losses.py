@@ -1,14 +1,15 @@
-"""What is lost: no answer needs it in silence, and the next sync makes it good."""
+"""What is lost: no answer needs it in silence, and the next sync requests that, and no more."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,25 +20,26 @@ from finstat_kit.errors import Interrupted, MirrorError, RegisterWarning, UsageE
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.examples import slow
-from tests.support.harm import FAULTS, delete
+from tests.support.harm import FAULTS
 from tests.support.mirrors import (
     LISTS,
-    appended,
+    RECORDS,
     assert_contents_in_step,
     assert_in_step,
     data,
     newest_run,
+    points,
     synced,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, day_of_filings, fail_at, next_day, well
+from tests.support.syncs import RECORD, day_of_filings, next_day
 
 pytestmark = pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
 
 
 def with_a_form_of_its_own() -> Watched:
     """Return a register with a report on a form that the package has not."""
-    register = Watched(fk.sample(12))
+    register = Watched(fk.sample(12), page_size=20)
     living = register.sample.units.scan().filter(pl.col("stav").is_null()).select("id").collect()
     register.sample.file(living.head(1), year=2024, case="unknown_template")
     return register
@@ -45,28 +47,26 @@ def with_a_form_of_its_own() -> Watched:
 
 @pytest.fixture(scope="module")
 def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a mirror with contents of four days, of which two were merged."""
+    """Give the folder of a mirror with contents of four days."""
     register = with_a_form_of_its_own()
     path = synced(tmp_path_factory.mktemp("old") / "ruz", register, contents=True)
-    for number in range(3):
+    for _ in range(3):
         day_of_filings(register)
         fk.Mirror(path, register=register).sync()
-        if number == 1:
-            fk.Mirror(path).compact(keep_hours=0)
     return path
 
 
 @pytest.fixture
 def later() -> Watched:
-    """Give the register of that mirror, a day later."""
-    return a_day_later()
+    """Give the register of that mirror, a month later: the window names nothing."""
+    return a_month_later()
 
 
-def a_day_later() -> Watched:
+def a_month_later() -> Watched:
     register = with_a_form_of_its_own()
     for _ in range(3):
         day_of_filings(register)
-    next_day(register)
+    next_day(register, 30)
     return register
 
 
@@ -77,19 +77,19 @@ def copy(old: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def usual(old: Path, tmp_path_factory: pytest.TempPathFactory) -> int:
-    """Give the number of requests of a sync of it, where nothing is lost."""
-    register = a_day_later()
-    path = shutil.copytree(old, tmp_path_factory.mktemp("usual") / "ruz")
-    before = register.stats.requests
-    fk.Mirror(path, register=register).sync()
-    return register.stats.requests - before
+def usual(old: Path, tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
+    """Give the requests of a sync of it, where nothing is lost."""
+    register = a_month_later()
+    fk.Mirror(
+        shutil.copytree(old, tmp_path_factory.mktemp("usual") / "ruz"), register=register
+    ).sync()
+    return Counter(register.asked)
 
 
 @pytest.fixture(scope="module")
 def before(old: Path) -> list[str]:
     """Give what is answered where nothing is lost."""
-    return [str(call()) for _, call in answers(fk.Mirror(old), a_day_later())]
+    return [str(call()) for _, call in answers(fk.Mirror(old), a_month_later())]
 
 
 def assert_whole(mirror: fk.Mirror, register: Watched) -> None:
@@ -98,13 +98,6 @@ def assert_whole(mirror: fk.Mirror, register: Watched) -> None:
     assert_contents_in_step(mirror, register.sample)
     assert mirror.holdings()["lacking"].sum() == 0
     assert set(mirror.verify()["meaning"]) == {""}
-
-
-def newest_units(register: Watched) -> list[int]:
-    """Return the units that the window of the next sync names too: those of the newest change."""
-    days = register.sample.units.scan().select(pl.col("datumPoslednejUpravy").max()).collect()
-    since = min(days.item(), register.today) - timedelta(days=1)
-    return register.sample.units.ids(changed_since=since)["id"].to_list()
 
 
 def answers(mirror: fk.Mirror, register: Watched) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -117,91 +110,173 @@ def answers(mirror: fk.Mirror, register: Watched) -> Iterator[tuple[str, Callabl
         yield name, getattr(mirror, name).count
         yield name, getattr(mirror, name).ids
     yield "statements", lambda: mirror.snapshot("statements").collect().sort("id")
-    yield "reports cells templates", lambda: mirror.cells().collect().sort(pl.all())
+    yield "reports cells templates", lambda: mirror.scan_cells().collect().sort(pl.all())
     yield (
         "units statements reports cells templates",
-        lambda: mirror.financials().select("sales").collect(),
+        lambda: mirror.scan_financials().select("sales").collect(),
     )
+
+
+def of_kind(path: Path, log: str, *, names: bool = False) -> dict[str, Any]:
+    """Return what the newest run says of the largest file of a log that names, or answers, ids."""
+    files = [file for file in newest_run(path)["files"][log] if file["names"] == names]
+    largest: dict[str, Any] = max(files, key=lambda file: file["rows"])
+    return largest
 
 
 @pytest.mark.parametrize(
     ("log", "harm"),
-    [("cells", "flipped in its last byte"),
-     *slow(("units", "deleted"), ("codelists", "exchanged"), ("reports", "halved"),
-           ("statements", "emptied"))],
+    [("cells", "deleted"), *slow(("units", "deleted"), ("codelists", "deleted"),
+     ("reports", "deleted"), ("statements", "emptied"), ("annual_reports", "halved"),
+     ("templates", "deleted"))],
 )  # fmt: skip
-def test_a_lost_file_is_made_good_by_the_next_sync(
-    copy: Path, later: Watched, usual: int, before: list[str], log: str, harm: str, matrix: Told
+def test_lost_answers_are_requested_again_and_no_list_is_walked(
+    copy: Path,
+    later: Watched,
+    usual: Counter[str],
+    before: list[str],
+    log: str,
+    harm: str,
+    matrix: Told,
 ) -> None:
-    """Until then whatever does not need it is answered; no more is requested than was in it."""
-    file = max(newest_run(copy)["files"][log], key=lambda file: file["rows"])
-    FAULTS[harm](copy / "data" / f"{file['name']}.parquet")
+    """Until then whatever does not need them is answered; those records alone are requested."""
+    file = of_kind(copy, log)
+    path = copy / "data" / f"{file['name']}.parquet"
+    key = "report_id" if log == "cells" else "id"
+    lost = set(pl.read_parquet(path)[key]) if log not in ("codelists", "templates") else set()
+    FAULTS[harm](path)
     mirror = fk.Mirror(copy, register=later)
     refused = 0
     for (logs, call), answer in zip(answers(mirror, later), before, strict=True):
         if log in logs.split():
-            with pytest.raises(MirrorError, match=r"; the next sync\(\) fetches what it held"):
+            with pytest.raises(MirrorError, match=r"is gone: lost|cannot be read"):
                 call()
             refused += 1
         else:
             assert str(call()) == answer
-    assert refused
-    already = later.stats.requests
-    with pytest.warns(
-        RegisterWarning, match=rf"has lost data/.*rows of {log}; this sync .*requests? "
-    ):
+    assert refused or log == "annual_reports"
+    with pytest.warns(RegisterWarning, match=rf"has lost data/.*rows of {log}; this sync requests"):
         mirror.sync()
-    extra = later.stats.requests - already - usual
 
     assert_whole(mirror, later)
-    # Lists are walked from their start, and a day's changes may be requested once more.
-    most = {"codelists": 0, "cells": pl.scan_parquet(data(copy, "reports")).collect().height}
-    assert extra <= most.get(log, file["rows"] + 8)
-    matrix(f"{log} {harm}", "made good by one sync", f"{file['rows']} rows, {extra} requests more")
+    more = Counter(later.asked) - usual
+    record = RECORDS.get("reports" if log == "cells" else log, "/api/sablona") + "?id="
+    assert set(more.values()) <= {1}
+    assert all(target.startswith(record) for target in more)
+    if lost:  # what a later file answered too is not requested
+        assert {int(target.removeprefix(record)) for target in more} <= lost
+    assert len(more) <= file["rows"]
+    matrix(f"{log} {harm}", "made good by one sync", f"{file['rows']} rows, {len(more)} requests")
+
+
+@pytest.mark.parametrize("log", ["reports", *slow("units", "statements", "annual_reports")])
+def test_lost_names_cost_the_walk_of_their_window(
+    copy: Path, later: Watched, usual: Counter[str], log: str
+) -> None:
+    """And no record, as long as all that they named was answered."""
+    file = of_kind(copy, log, names=True)
+    pages = -(-getattr(later.sample, log).count() // 20)
+    (copy / "data" / f"{file['name']}.parquet").unlink()
+    mirror = fk.Mirror(copy, register=later)
+    with pytest.warns(RegisterWarning, match=rf"rows of {log}; this sync walks the list of {log}"):
+        mirror.sync()
+
+    more = Counter(later.asked) - usual
+    assert sum(more.values()) <= pages + 1
+    assert not [target for target in more if "?id=" in target]
+    assert_whole(mirror, later)
 
 
 @pytest.mark.slow
-def test_a_loss_is_named_once(copy: Path, later: Watched) -> None:
-    """By the sync that makes it good."""
-    data(copy, "reports")[0].unlink()
-    fk.Mirror(copy, register=later).sync()
-    next_day(later)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fk.Mirror(copy, register=later).sync()
+def test_names_that_were_lost_before_they_were_answered_are_named_again(tmp_path: Path) -> None:
+    """A change that was listed, and not fetched yet, is found again."""
+    register = Watched(fk.sample(12), page_size=20)
+    path = synced(tmp_path / "ruz", register, contents=True)
+    day_of_filings(register)
+    error = iter([KeyboardInterrupt()])
+
+    def instead(target: str, query: str) -> Reply | None:
+        if target == RECORDS["statements"]:
+            raise next(error, RuntimeError())
+        return None
+
+    register.instead = instead
+    with pytest.raises(Interrupted):
+        fk.Mirror(path, register=register).sync()
+    lost = [file for file in newest_run(path)["files"]["statements"] if file["names"]][1:]
+    for file in lost:
+        (path / "data" / f"{file['name']}.parquet").unlink()
+    assert lost
+    register.instead = lambda target, query: None
+    next_day(register, 10)
+    mirror = fk.Mirror(path, register=register)
+    mirror.sync()
+
+    assert_whole(mirror, register)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", FAULTS)
+@pytest.mark.parametrize("log", ["cells", "reports", "units", "statements"])
+def test_any_damage_is_found_by_a_full_sync(
+    copy: Path, later: Watched, usual: Counter[str], log: str, harm: str
+) -> None:
+    """It compares every byte; a flipped bit costs the records of its file alone."""
+    file = of_kind(copy, log)
+    FAULTS[harm](copy / "data" / f"{file['name']}.parquet")
+    mirror = fk.Mirror(copy, register=later)
+    mirror.sync(full=True)
+
+    more = Counter(later.asked) - usual
+    assert sum("?id=" in target for target in more) <= file["rows"] + 1  # a template
+    assert_whole(mirror, later)
+
+
+@pytest.mark.slow
+def test_each_file_is_compared_in_thirty_syncs(mirror: fk.Mirror, register: Watched) -> None:
+    """Some in each, by its name, so that nothing has to be noted."""
+    file = next(path for path in data(mirror.path, "units") if pl.read_parquet(path).height == 60)
+    FAULTS["flipped in its last byte"](file)
+    found = 0
+    for _ in range(30):
+        next_day(register)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            mirror.sync()
+        found += any("has lost" in str(warning.message) for warning in told)
+
+    assert found == 1
+    assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["units", *slow("reports", "cells", "codelists")])
-def test_a_day_that_needs_what_was_lost_is_refused(copy: Path, later: Watched, name: str) -> None:
+def test_a_day_that_needs_what_was_lost_is_an_error(copy: Path, later: Watched, name: str) -> None:
     """Days before stay, and all that does not need it; later ones are whole."""
     mirror = fk.Mirror(copy, register=later)
-    first, last = later.today - timedelta(days=4), later.today - timedelta(days=1)
-    units = mirror.as_of(first).units.ids()
-    of_last = data(copy, name)[-1]
-    lost = newest_run(copy)["files"][name][-1]["first"]
-    needed = [p["day"] for p in newest_run(copy)["history"] if p["reached"].get(name, 0) >= lost]
-    of_last.unlink()
+    first, last = points(copy)[0], points(copy)[-1]
+    ids = mirror.as_of(first["day"]).units.ids()
+    lost = newest_run(copy)["files"][name][-1]
+    (copy / "data" / f"{lost['name']}.parquet").unlink()
     mirror.sync()
 
     assert_whole(mirror, later)
     assert mirror.as_of(later.today).units.count() == later.sample.units.count()
-    if str(first) not in needed:
-        assert_frame_equal(mirror.as_of(first).units.ids(), units)
-    if name == "units":
-        for refused in (partial(mirror.as_of, last), partial(mirror.snapshot, as_of=last)):
-            with pytest.raises(UsageError, match=rf"as_of='{last}': files .* give '{later.today}'"):
-                refused()
-        return
-    frozen = mirror.as_of(last)
-    assert frozen.units.count()
+    if first["upto"].get(name, 0) < lost["first"]:
+        assert_frame_equal(mirror.as_of(first["day"]).units.ids(), ids)
+    frozen = mirror.as_of(last["day"])
     calls: dict[str, Callable[[], object]] = {
+        "units": lambda: frozen.snapshot(),
         "codelists": frozen.regions,
-        "cells": lambda: frozen.cells(),
+        "cells": lambda: frozen.scan_cells(),
         "reports": lambda: frozen.reports.ids(),
     }
-    with pytest.raises(MirrorError, match=rf"rows of {name} that counted on .* were lost"):
-        calls[name]()
+    for log, call in calls.items():
+        if log == name:
+            with pytest.raises(MirrorError, match=rf"rows of {name} that counted on .* were lost"):
+                call()
+        elif (name, log) != ("reports", "cells"):  # whose newest are known by them
+            call()
 
 
 def test_changes_that_were_lost_are_refused(mirror: fk.Mirror, register: Watched) -> None:
@@ -214,7 +289,7 @@ def test_changes_that_were_lost_are_refused(mirror: fk.Mirror, register: Watched
     next_day(register)
     mirror.sync()
     for since in (None, register.today, "2026-01-01"):
-        with pytest.raises(UsageError, match=r"were lost, and made good on .* or a later day"):
+        with pytest.raises(UsageError, match=r"was observed up to .* or a later day"):
             mirror.changes(since)
     next_day(register)
     new = register.sample.publish(1)["id"].to_list()
@@ -231,8 +306,10 @@ def test_what_the_register_dropped_stays_missing(mirror: fk.Mirror, register: Wa
     register.sample.vanish(int(ids[3]))
     mirror.sync(full=True, max_missing=1)
     next_day(register)
-    data(mirror.path, "units")[-1].unlink()
-    with pytest.raises(fk.RegisterError, match=r"missing by sync\(max_missing=1\)"):
+    (gone,) = [path for path in data(mirror.path, "units")
+               if pl.read_parquet(path)["kind"].to_list() == ["missing"]]  # fmt: skip
+    gone.unlink()
+    with pytest.raises(fk.RegisterError, match=r"missing by sync\(full=True, max_missing=1\)"):
         mirror.sync()
     mirror.sync(max_missing=1)
 
@@ -241,48 +318,10 @@ def test_what_the_register_dropped_stays_missing(mirror: fk.Mirror, register: Wa
 
 
 @pytest.mark.slow
-def test_what_was_answered_before_is_fetched_again_only_if_it_changed(
-    mirror: fk.Mirror, register: Watched
-) -> None:
-    """An older answer in another file is current unless a list named the id since then."""
-    ids = register.sample.units.ids()["id"]
-    ids = ids.filter(~ids.is_in(newest_units(register)))
-    next_day(register, 10)
-    register.sample.touch(ids[:5])
-    mirror.sync()
-    next_day(register, 10)
-    register.sample.touch(ids[5:7])
-    mirror.sync()
-    next_day(register, 10)
-    data(mirror.path, "units")[1].unlink()
-    register.asked.clear()
-    mirror.sync()
-
-    assert sorted({*register.records()} & {*ids[:50]}) == ids[:7].to_list()
-    assert_in_step(mirror, register.sample)
-
-
-@pytest.mark.slow
-def test_what_other_files_answered_in_the_same_walk_is_not_requested_again(tmp_path: Path) -> None:
-    """A walk names each id once."""
-    register = Watched(fk.sample(60), page_size=20)
-    path = synced(tmp_path / "ruz", register)
-    files = data(path, "units")
-    assert len(files) == 3
-    lost = pl.read_parquet(files[1])["id"].to_list()
-    files[1].unlink()
-    register.asked.clear()
-    fk.Mirror(path, register=register).sync()
-
-    assert {*lost} <= {*register.records()} <= {*lost, *newest_units(register)}
-    assert_in_step(fk.Mirror(path), register.sample)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("log", "number"), [("units", 3), *slow(("reports", 8))])
+@pytest.mark.parametrize(("log", "number"), [("units", 3), ("reports", 8)])
 def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, number: int) -> None:
     """And so does one that meets a second loss."""
-    FAULTS["flipped in a bit"](data(copy, log)[0])
+    (copy / "data" / f"{of_kind(copy, log)['name']}.parquet").unlink()
     left = iter(range(number))
 
     def instead(path: str, query: str) -> Reply | None:
@@ -294,9 +333,8 @@ def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, nu
     with pytest.raises(Interrupted):
         fk.Mirror(copy, register=later).sync()
     later.instead = lambda path, query: None
-    for files in (appended(copy) or {}).values():
-        for file in files[:1]:
-            delete(copy / "data" / f"{file['name']}.parquet")
+    for file in newest_run(copy)["files"][log][-1:]:
+        (copy / "data" / f"{file['name']}.parquet").unlink()
     mirror = fk.Mirror(copy, register=later)
     mirror.sync()
 
@@ -304,119 +342,27 @@ def test_a_cure_that_is_cut_off_goes_on(copy: Path, later: Watched, log: str, nu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["statements", *slow("units")])
+@pytest.mark.parametrize("name", ["statements", "units"])
 def test_a_reader_beside_a_cure_reads_what_counts_then(
     copy: Path, later: Watched, name: str
 ) -> None:
-    """An object that had read before reads the files of the cure."""
+    """An object that had read before reads the files of the cure; until then, it gets an error."""
     reader = fk.Mirror(copy)
     assert reader.units.count()
     for file in data(copy, name):
         file.unlink()
+
+    def instead(path: str, query: str) -> Reply | None:
+        if path == RECORDS["units"]:
+            with pytest.raises(MirrorError, match=rf"rows of {name} .*; the next sync\(\)"):
+                fk.Mirror(copy).snapshot(name)  # type: ignore[arg-type]
+        return None
+
+    later.instead = instead
     fk.Mirror(copy, register=later).sync()
+    later.instead = lambda path, query: None
 
     assert_whole(reader, later)
-
-
-# Runs
-
-
-def harm_runs(copy: Path, what: str) -> None:
-    for file in sorted(copy.glob("runs/*.json"))[-1 if what == "the newest" else 0 :]:
-        FAULTS["flipped in a bit"](file)
-    if what == "all, and who wrote":
-        shutil.rmtree(copy / "runs")
-        (copy / "writer.json").unlink()
-
-
-@pytest.mark.parametrize(
-    ("what", "is_merged"),
-    [
-        ("all, and who wrote", False),
-        *slow(("the newest", False), ("the newest", True)),
-    ],
-)
-def test_runs_are_restored_from_the_data_files(
-    copy: Path, later: Watched, usual: int, what: str, is_merged: bool, matrix: Told
-) -> None:
-    """Numbers go on, nothing is requested again, and days that are not known are refused."""
-    if is_merged:
-        fk.Mirror(copy).compact()
-    number = max(int(file.stem) for file in copy.glob("runs/*.json"))
-    days = [later.today - timedelta(days=n) for n in (4, 3, 2, 1)]
-    counts = [fk.Mirror(copy).as_of(day).units.count() for day in days]
-    harm_runs(copy, what)
-    fresh = fk.Mirror(copy, register=later)
-    if what != "the newest":
-        assert "damaged" in repr(fresh)
-        for call in (fresh.units.count, fresh.snapshot, fresh.regions):
-            with pytest.raises(MirrorError, match=r"runs of .* are lost.*next sync\(\) restores"):
-                call()
-        assert fresh.verify()["damaged"].sum() > 0
-    already = later.stats.requests
-    fresh.sync()
-    extra = later.stats.requests - already - usual
-
-    assert_whole(fresh, later)
-    assert max(int(file.stem) for file in copy.glob("runs/*.json")) > number
-    seen = []
-    for day, count in zip(days, counts, strict=True):
-        try:
-            assert fresh.as_of(day).units.count() == count
-            seen.append("whole")
-        except UsageError:
-            seen.append("refused")
-    assert extra <= (0 if what != "the newest" else 20)
-    if what == "the newest":
-        assert seen[:3] == ["whole"] * 3
-        assert seen[3] == ("whole" if is_merged else "refused")
-    matrix(f"runs: {what} {is_merged}", "restored", f"{extra} requests more, days {seen}")
-
-
-@pytest.mark.slow
-def test_a_first_run_is_restored_too(tmp_path: Path) -> None:
-    """Its files know of no run: all lists are walked, and no record is requested."""
-    register = Watched(fk.sample(60))
-    path = synced(tmp_path / "ruz", register)
-    shutil.rmtree(path / "runs")
-    register.asked.clear()
-    fk.Mirror(path, register=register).sync()
-
-    assert register.records() == newest_units(register)
-    assert_in_step(fk.Mirror(path), register.sample)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("log", ["reports", *slow("cells")])
-def test_a_data_file_that_is_lost_with_all_runs_is_made_good(
-    copy: Path, later: Watched, log: str
-) -> None:
-    """What no file has is found by the numbers of the versions."""
-    FAULTS["flipped in a bit"](data(copy, log)[0])
-    shutil.rmtree(copy / "runs")
-    mirror = fk.Mirror(copy, register=later)
-    mirror.sync()
-
-    assert_whole(mirror, later)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("harm", ["emptied", *slow("deleted")])
-def test_what_was_appended_is_restored_from_the_data_files(tmp_path: Path, harm: str) -> None:
-    """A first sync was cut off, and its list of files is damaged: nothing is requested again."""
-    register = Watched(fk.sample(60), page_size=20)
-    fail_at(register, 51, KeyboardInterrupt())
-    with pytest.raises(Interrupted):
-        fk.Mirror(tmp_path / "ruz", register=register).sync()
-    answered = set(register.records()[:-1])
-    FAULTS[harm](tmp_path / "ruz" / "open.json")
-    well(register)
-    register.asked.clear()
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    mirror.sync()
-
-    assert answered & {*register.records()} <= {*newest_units(register)}
-    assert_in_step(mirror, register.sample)
 
 
 # What is no loss
@@ -464,24 +410,25 @@ def test_a_disk_that_fails_is_an_error_with_the_cure(mirror: fk.Mirror, register
     assert_in_step(mirror, register.sample)
 
 
-@pytest.mark.slow
-def test_reports_without_a_filled_cell_miss_none(tmp_path: Path) -> None:
-    """Where nothing was filled in there are no cells, and nothing is lost."""
-    register = Watched(fk.sample(4))
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+def test_a_day_is_that_of_the_register_and_not_of_this_machine(tmp_path: Path) -> None:
+    """Of its replies' Date in Bratislava; without one that of this machine, with a warning."""
+    register = Watched(fk.sample(5))
+    late = {"Date": "Tue, 30 Jun 2026 22:30:00 GMT"}  # half past midnight there
 
     def instead(path: str, query: str) -> Reply | None:
-        if path != "/api/uctovny-vykaz":
-            return None
         reply = register.sample._answer("GET", path, query)
-        record = json.loads(reply.body)
-        for table in record.get("obsah", {}).get("tabulky", ()):
-            table["data"] = [""] * len(table["data"])
-        return reply._replace(body=json.dumps(record).encode())
+        kept = {n: v for n, v in reply.headers.items() if n != "Date"}
+        return reply._replace(headers={**kept, **late})
 
     register.instead = instead
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
     mirror.sync()
-    assert mirror.files("cells") == []
-    for full in (False, True):
-        report = fk.Mirror(mirror.path, register=register).sync(full=full)
-        assert report["changed"].sum() == 0
+    assert points(mirror.path)[0]["day"] == points(mirror.path)[0]["started"] == "2026-07-01"
+    assert str(mirror.snapshot().select("seen").collect()["seen"][0]) == "2026-07-01"
+    assert timedelta(days=1) == mirror.today - register.today
+    late.clear()
+    again = Watched(register.sample)
+    again.instead = instead
+    with pytest.warns(RegisterWarning, match="replies have no Date") as told:
+        fk.Mirror(mirror.path, register=again).sync()
+    assert len(told) == 1

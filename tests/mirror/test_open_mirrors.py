@@ -20,18 +20,16 @@ from tests.support.examples import slow
 from tests.support.harm import FAULTS, delete, empty
 
 DAY = date(2026, 7, 2)
-SINCE = date(2020, 1, 1)
 
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give the folder of a mirror of three days, compacted on the way."""
+    """Give the folder of a mirror of three days."""
     register = fk.sample(40)
     path = tmp_path_factory.mktemp("sound") / "ruz"
-    mirror = fk.Mirror(path, changed_since=SINCE, register=register)
+    mirror = fk.Mirror(path, register=register)
     for day in ("2026-07-01", str(DAY)):
         mirror.sync()
-        mirror.compact(keep_hours=0)
         register.set_today(day)
         register.touch(register.units.ids(limit=3))
     mirror.sync()
@@ -42,24 +40,20 @@ class Said(NamedTuple):
     """All that is said without a look at the disk."""
 
     today: date
-    since: date | None
     invented: bool | None
     text: str
 
 
 def said(mirror: fk.Mirror) -> Said:
-    return Said(mirror.today, mirror.since, mirror.invented, repr(mirror))
+    return Said(mirror.today, mirror.invented, repr(mirror))
 
 
 def expected(path: Path) -> Said:
-    text = (
-        f"SAMPLE DATA <Mirror {path} of finstat_kit sample; seed=0; units=40, changed since "
-        "2020-01-01, as of 2026-07-02>"
-    )
-    return Said(DAY, SINCE, True, text)
+    text = f"SAMPLE DATA <Mirror {path} of finstat_kit sample; seed=0; units=40, as of 2026-07-02>"
+    return Said(DAY, True, text)
 
 
-KINDS = ["writer.lock", "writer.json", "checked.json", "data/*.parquet", "runs/*.json"]
+KINDS = ["writer.lock", "newest.json", "data/*.parquet", "runs/*.json"]
 
 
 @pytest.mark.slow
@@ -153,7 +147,7 @@ def test_a_sync_of_another_process_is_observed(tmp_path: Path) -> None:
 def test_a_mirror_knows_its_own_sync(tmp_path: Path, days: list[str]) -> None:
     """What it has synced it knows, the first time too, also where all of it is lost at once."""
     sample = fk.sample(40)
-    mirror = fk.Mirror(tmp_path / "ruz", changed_since=SINCE, register=sample)
+    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
     for day in days:
         sample.set_today(day)
         mirror.sync()

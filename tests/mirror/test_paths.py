@@ -38,7 +38,6 @@ def test_a_name_is_any_name(tmp_path: Path, name: str) -> None:
     sample.set_today("2026-07-02")
     sample.touch(sample.units.ids(limit=2))
     mirror.sync()
-    mirror.compact()
 
     assert_in_step(fk.Mirror(tmp_path / name), sample)
     assert set(mirror.verify()["meaning"]) == {""}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import os
 import shutil
 import stat
 from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -24,14 +26,13 @@ from tests.support.harm import delete, empty, flipped, halve
 from tests.support.kills import at_writes
 from tests.support.mirrors import (
     RECORDS,
-    appended,
     assert_contents_in_step,
     assert_in_step,
     filings_on,
-    newest_run,
+    points,
 )
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, Crash, fail_at, next_day, well
+from tests.support.syncs import Crash, fail_at, next_day, well
 
 
 def runs(path: Path) -> list[int]:
@@ -43,39 +44,116 @@ def newest(path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_the_newest_run_and_the_one_before_are_kept(mirror: fk.Mirror, register: Watched) -> None:
+def test_two_runs_and_ten_with_a_point_are_kept(mirror: fk.Mirror, register: Watched) -> None:
     """With the number of the newest beside them, and nothing else but data."""
-    for _ in range(3):
+    for _ in range(13):
         next_day(register)
+        register.sample.touch(register.sample.units.ids(limit=1))
         mirror.sync()
 
-    assert runs(mirror.path) == [3, 4]
-    assert json.loads((mirror.path / "writer.json").read_bytes())["run"] == 4
+    of_points = [point["run"] for point in points(mirror.path)]
+    assert len(of_points) == 14
+    assert runs(mirror.path) == sorted({*of_points[-10:], of_points[-1] - 1})
+    said = json.loads((mirror.path / "newest.json").read_bytes())
+    digest = hashlib.sha256(newest(mirror.path).read_bytes()).hexdigest()
+    assert said == {"number": of_points[-1], "sha256": digest, "day": str(register.today)}
     assert sorted(file.name for file in mirror.path.iterdir()) == [
-        "checked.json", "data", "runs", "writer.json", "writer.lock",
+        "data", "newest.json", "runs", "writer.lock",
     ]  # fmt: skip
-    assert (mirror.path / "writer.lock").read_bytes() == b""
 
 
 @pytest.mark.parametrize("harm", [delete, flipped(0.3), *slow(empty, halve, flipped(1))])
 def test_a_damaged_run_falls_back_to_the_one_before(
     mirror: fk.Mirror, register: Watched, harm: Callable[[Path], None]
 ) -> None:
-    """With a warning; the next sync goes on from there, and numbers go on."""
-    before, day = mirror.units.ids(), register.today
-    next_day(register)
+    """With a warning; the next sync moves it aside, and its days are refused from then on."""
+    before, day, former = mirror.units.ids(), register.today, newest(mirror.path).stem
+    next_day(register, 2)
     register.sample.publish(3)
     mirror.sync()
     harm(newest(mirror.path))
+    lost = max(runs(mirror.path)[-1], points_of_newest(mirror.path))
+    was_there = newest(mirror.path).stem
 
-    with pytest.warns(RegisterWarning, match=r"is read as of run 1, the one before; the next sync"):
+    with pytest.warns(RegisterWarning, match=r"is read as of run \d+, the one before; the next"):
         again = fk.Mirror(mirror.path, register=register)
     assert_frame_equal(again.units.ids(), before)
     assert again.today == day
+    next_day(register, 2)
     again.sync()
-    assert runs(mirror.path) == [1, 3]
+
+    assert former < newest(mirror.path).stem > was_there
+    assert min(int(newest(mirror.path).stem), lost + 1) == lost + 1
+    for each in (again, fk.Mirror(mirror.path)):
+        assert_in_step(each, register.sample)
+        assert each.as_of(register.today).units.count() == register.sample.units.count()
+        for late in range(4):
+            refused = day + timedelta(days=late)
+            with pytest.raises(fk.UsageError, match=rf"from {day} to .* was lost"):
+                each.as_of(refused)
+        with pytest.raises(fk.UsageError, match=r"what was observed up to .* was lost in part"):
+            each.changes(day)
+    assert again.changes(register.today).is_empty()  # they were seen on a day that is lost
+
+
+@pytest.mark.slow
+def test_a_damaged_run_without_a_point_costs_no_day(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync that was cut off had written it: what was in it is requested again."""
+    day, count = register.today, mirror.units.count()
+    next_day(register)
+    register.sample.touch(register.sample.units.ids())
+    fail_at(register, 30, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    flipped(0.3)(newest(mirror.path))
+    with pytest.warns(RegisterWarning, match="the one before"):
+        again = fk.Mirror(mirror.path, register=register)
+    again.sync()
+
+    assert [file.name for file in mirror.path.glob("runs/damaged/*")]
+    assert again.as_of(day).units.count() == count
+    assert again.changes(register.today).height
     assert_in_step(again, register.sample)
-    assert_in_step(fk.Mirror(mirror.path), register.sample)
+
+
+def test_all_runs_lost_is_an_error_until_all_is_requested_again(
+    mirror: fk.Mirror, register: Watched
+) -> None:
+    """What there was moves aside, and a copy of the runs puts it back."""
+    spare = shutil.copytree(mirror.path, mirror.path.parent / "spare")
+    for file in mirror.path.glob("runs/*.json"):
+        flipped(0.3)(file)
+    again = fk.Mirror(mirror.path, register=register)
+    assert "damaged" in repr(again)
+    for call in (again.units.count, again.snapshot, again.sync, partial(again.sync, full=True)):
+        with pytest.raises(MirrorError, match=r"runs of .* are lost: .*sync\(anew=True\)"):
+            call()
+    assert again.verify()["damaged"].sum() > 0
+    with pytest.warns(RegisterWarning, match=r"made anew: 60 units are requested; .* before-1"):
+        again.sync(anew=True)
+
+    assert_in_step(again, register.sample)
+    assert_in_step(fk.Mirror(spare), register.sample)
+    before = mirror.path / "before-1"
+    assert sorted(path.name for path in before.iterdir()) == ["data", "newest.json", "runs"]
+
+
+def points_of_newest(path: Path) -> int:
+    """Return the number that ``newest.json`` names."""
+    return int(json.loads((path / "newest.json").read_bytes())["number"])
+
+
+def test_a_writer_renews_what_names_the_newest_run(mirror: fk.Mirror, register: Watched) -> None:
+    """A sync that was killed after its last run had not written it."""
+    now = (mirror.path / "newest.json").read_bytes()
+    next_day(register)
+    mirror.sync()
+    later = (mirror.path / "newest.json").read_bytes()
+    (mirror.path / "newest.json").write_bytes(now)
+    mirror.sync()
+
+    assert (mirror.path / "newest.json").read_bytes() == later != now
 
 
 @pytest.mark.slow
@@ -93,7 +171,7 @@ def test_a_run_of_another_machine_is_not_overwritten(mirror: fk.Mirror, register
 
     next_day(register)
     register.instead = instead
-    with pytest.raises(MirrorError, match="another process has written run 2 of the mirror"):
+    with pytest.raises(MirrorError, match=r"another process has written run \d+ of the mirror"):
         mirror.sync()
     mirror.sync()
 
@@ -147,49 +225,26 @@ def test_a_run_is_written_each_hour_while_records_come(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_records_of_a_killed_sync_are_shown_by_the_next(tmp_path: Path) -> None:
-    """Also where nothing is left to be fetched: all had come, and no run listed them yet."""
+    """Also where nothing is left to be fetched: all had come, and no point counted them yet."""
     register = filings_on(1)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    aside = tmp_path / "aside"
+    fk.Mirror(aside, contents=True, register=register).sync()
+    last = points(aside)[-1]["run"]
 
     def end() -> None:
         raise Crash
 
-    with pytest.raises(Crash), at_writes("runs", 2, "before", end):
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    with pytest.raises(Crash), at_writes("runs", last, "before", end):
         mirror.sync()
-    assert appended(mirror.path)["cells"]
-    assert mirror.cells().collect().is_empty()
+    assert mirror.scan_cells().collect().is_empty()
     register.asked.clear()
     fk.Mirror(mirror.path, contents=True, register=register).sync()
 
     kept = tuple(RECORDS[name] + "?" for name in ("statements", "reports", "annual_reports"))
-    assert not [target for target in register.asked if target.startswith(kept)]
+    known = [target for target in register.asked if target.startswith(kept)]
+    assert len(known) < 20  # those of the window, which are looked at again
     assert_contents_in_step(mirror, register.sample)
-
-
-@pytest.mark.slow
-def test_a_full_sync_after_one_that_was_cut_off_keeps_its_answers(
-    mirror: fk.Mirror, register: Watched
-) -> None:
-    """What it had fetched is not fetched again, all is listed anew, and what is gone is found."""
-    next_day(register)
-    ids = register.sample.units.ids()["id"]
-    register.sample.touch(ids)
-    fail_at(register, 41, KeyboardInterrupt())
-    with pytest.raises(Interrupted):
-        mirror.sync()
-    answered = register.records()[-41:-1]
-    well(register)
-    register.asked.clear()
-    gone = int(ids[-1])
-    register.sample.vanish(gone)
-    mirror.sync(full=True, max_missing=1)
-
-    rest = [id_ for id_ in ids if id_ not in answered and id_ != gone]
-    assert register.records()[: len(rest)] == rest
-    assert newest_run(mirror.path)["history"][1]["since"] == "2000-01-01"
-    missing = mirror.snapshot().filter(gone="missing").collect()
-    assert missing["id"].to_list() == [gone]
-    assert_in_step(mirror, register.sample)
 
 
 @pytest.mark.slow
@@ -247,22 +302,16 @@ def test_a_file_that_is_open_is_replaced_a_moment_later(
     register.sample.touch(register.sample.units.ids(limit=5))
     handles = Handles(monkeypatch, tries=3)
     mirror.sync()
-    mirror.compact(keep_hours=0)
     monkeypatch.undo()
 
     kinds = {Path(path).name for path in handles.refused}
-    assert {"writer.json", "open.json"} <= kinds
-    assert any(name.endswith(".parquet") for name in kinds)
+    assert "newest.json" in kinds
     assert_in_step(mirror, register.sample)
     assert set(mirror.verify()["meaning"]) == {""}
 
 
 def test_a_folder_that_cannot_be_written_to_is_read(mirror: fk.Mirror) -> None:
-    """A copy on a read-only drive answers; what is checked there is not written down."""
-    note = mirror.path / "checked.json"
-    note.unlink(missing_ok=True)
-    note.mkdir()  # which not even root replaces
-    (mirror.path / "checked.json.draft").mkdir()
+    """A copy on a read-only drive answers, and nothing is written there."""
     paths = [mirror.path, *mirror.path.rglob("*")]
     for path in paths:
         path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
@@ -275,24 +324,3 @@ def test_a_folder_that_cannot_be_written_to_is_read(mirror: fk.Mirror) -> None:
     finally:
         for path in paths:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
-
-
-@pytest.mark.slow
-def test_many_small_files_are_merged_while_records_come(tmp_path: Path) -> None:
-    """A batch a minute for weeks: what is appended stays few files, and so does a run."""
-    register = Watched(fk.sample(150), page_size=150, rate=0.02)  # a record a minute
-    mirror = fk.Mirror(tmp_path / "ruz", register=register)
-    most: list[int] = []
-
-    def instead(path: str, query: str) -> Reply | None:
-        if path == RECORD:
-            most.append(len(list(mirror.path.glob("data/*.parquet"))))
-        return None
-
-    register.instead = instead
-    mirror.sync()
-
-    assert max(most) < 70
-    assert len(mirror.files("units")) < 70
-    assert pl.read_parquet(mirror.files("units")).height == 150
-    assert_in_step(mirror, register.sample)

@@ -57,9 +57,9 @@ def test_merged_cells_are_in_order(tmp_path: Path) -> None:
     for version, ids in enumerate([(4, 2), (3, 1), (5, 6)], start=1):
         fitting = [drawn(id_, 699) for id_ in ids]
         odd = report(20 - version, 699, [["7", "8"]])  # too short for its form
-        files.append(layout.write(tmp_path, split(frame(*fitting, odd), version, shipped)[1], ""))
+        files.append(layout.write(tmp_path, split(frame(*fitting, odd), version, shipped)[1]))
     before = pl.read_parquet([tmp_path / file.path for file in files])
-    file = layout.merged(tmp_path, files, "")
+    file = layout.merged(tmp_path, files)
     merged = pl.read_parquet(tmp_path / file.path)
 
     assert (file.rows, file.first, file.last) == (before.height, 1, 3)
@@ -129,8 +129,8 @@ def test_a_column_that_a_later_version_added_is_null(tmp_path: Path) -> None:
     stored = stored.cast({"version": pl.Int64})
     now = Layout(stored.schema)
     former = Layout(stored.drop("filled").schema)
-    files = [former.write(tmp_path, stored, ""), now.write(tmp_path, stored, "")]
-    merged = now.merged(tmp_path, files, "")
+    files = [former.write(tmp_path, stored), now.write(tmp_path, stored)]
+    merged = now.merged(tmp_path, files)
 
     for paths in ([file.path for file in files], [merged.path]):
         rows = now.scan([str(tmp_path / path) for path in paths]).collect()
@@ -164,7 +164,7 @@ def test_all_cells_are_those_of_the_register(
     sample = register.sample
     wanted = sample.cells(sample.reports.get(sample.reports.ids()), labels=labels).sort(KEY)
 
-    found = mirror.cells(labels=labels)
+    found = mirror.scan_cells(labels=labels)
     assert_frame_equal(found.collect().sort(KEY), wanted)
     assert found.collect_schema() == wanted.schema
     one = (pl.col("template") == 687) & (pl.col("table") == 0) & (pl.col("row") == 0)
@@ -177,13 +177,13 @@ def test_cells_as_of_a_day_are_those_of_the_day(mirror: fk.Mirror) -> None:
     frozen = mirror.as_of(FIRST)
     wanted = frozen.cells(frozen.reports.scan().collect()).sort(KEY)
 
-    assert_frame_equal(frozen.cells().collect().sort(KEY), wanted)
-    assert not mirror.cells().collect().sort(KEY).equals(wanted)
+    assert_frame_equal(frozen.scan_cells().collect().sort(KEY), wanted)
+    assert not mirror.scan_cells().collect().sort(KEY).equals(wanted)
 
 
 def test_filters_on_the_key_reach_the_files(mirror: fk.Mirror) -> None:
     """The scan of the files applies them, so that row groups without the cell are skipped."""
-    plan = mirror.cells().filter(template=699, table=0, row=32).select("value").explain()
+    plan = mirror.scan_cells().filter(template=699, table=0, row=32).select("value").explain()
 
     scan = plan[plan.index("Parquet SCAN") :]
     selection = scan[scan.index("SELECTION") :].splitlines()[0]
@@ -199,12 +199,10 @@ def test_snapshots_of_reports_have_all_but_the_tables(mirror: fk.Mirror) -> None
 
 
 def test_what_cells_refuse(mirror: fk.Mirror, tmp_path: Path) -> None:
-    """A mirror without reports has no cells, and blank ones are not stored."""
+    """A mirror without reports has no cells."""
     units = fk.Mirror(tmp_path / "units", register=fk.sample(5))
     units.sync()
 
     with pytest.raises(fk.UsageError, match="of reports this mirror holds the ids alone"):
-        units.cells()
-    with pytest.raises(fk.UsageError, match="blank cells are not stored"):
-        mirror.cells(blanks=True)
-    assert mirror.cells().collect_schema() == CELLS
+        units.scan_cells()
+    assert mirror.scan_cells().collect_schema() == CELLS

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.client.register import Register
 from finstat_kit.errors import Interrupted, MirrorError, ProtocolError, RegisterUnavailable
+from finstat_kit.mirror.storage.rows import answers_of
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 from tests.conftest import Told
@@ -363,11 +364,11 @@ def test_a_full_sync_ends_what_was_cut_off(tmp_path: Path) -> None:
     with pytest.raises(Interrupted):
         mirror.sync()
     well(register)
-    report = mirror.sync(full=True)
+    mirror.sync(full=True)
     before = contents(mirror.path)
     mirror.sync()
 
-    assert report.select("new", "changed", "gone").sum().row(0) == (0, 0, 0)
+    assert_in_step(mirror, register.sample)
     assert contents(mirror.path) == before
 
 
@@ -525,3 +526,82 @@ def test_an_interruption_in_the_codelists_is_told_as_in_a_list(
     del answer[0]
     with pytest.raises(RegisterUnavailable, match=r"the next sync\(\) resumes"):
         mirror.sync()
+
+
+def test_a_codelist_that_is_empty_at_first_is_an_empty_list(
+    new: fk.Mirror, register: Watched
+) -> None:
+    """And no error later."""
+    register.instead = lambda path, query: (
+        Reply(200, {}, b'{"lokacie":[]}') if path == "/api/kraje" else None
+    )
+    new.sync()
+
+    assert new.regions().is_empty()
+    assert new.regions().columns == register.sample.regions().columns
+    assert new.districts().height == register.sample.districts().height
+    well(register)
+    new.sync()
+    assert_in_step(new, register.sample)
+
+
+def test_a_budget_shorter_than_the_lists_makes_progress(tmp_path: Path) -> None:
+    """Each sync goes on with a list at the id that it named last, and requests no page twice."""
+    register = Watched(fk.sample(60), page_size=20, rate=1)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    syncs = 0
+    while not list(mirror.path.glob("newest.json")):
+        mirror.sync(budget="20s")
+        syncs += 1
+    pages = [target for target in register.asked if "pokracovat-za-id" in target]
+
+    assert 5 < syncs < 20
+    assert len(pages) == len(set(pages))
+    mirror.sync()
+    assert_in_step(mirror, register.sample)
+
+
+def test_what_changes_between_two_parts_of_a_sync_comes_with_the_second(tmp_path: Path) -> None:
+    """Days later, below the id where the list was cut off, and among what had come."""
+    register = Watched(fk.sample(60), page_size=20)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    next_day(register)
+    ids = register.sample.units.ids()["id"]
+    register.sample.touch(ids)
+    fail_at(register, 30, KeyboardInterrupt())
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    next_day(register, 5)
+    register.sample.delete(ids[:2])
+    register.sample.file(ids[5:6], year=2025)
+    mirror.sync()
+
+    assert_in_step(mirror, register.sample)
+
+
+def test_a_field_that_a_later_version_adds_changes_no_digest(register: Watched) -> None:
+    """It is null in the rows of before: they are not stored once more."""
+    records = register.sample.units.get(register.sample.units.ids(limit=5))
+    later = records.with_columns(novePole=pl.lit(None, pl.String))
+
+    assert answers_of(later)["digest"].equals(answers_of(records)["digest"])
+    assert answers_of(records)["digest"].n_unique() == 5
+
+
+def test_the_first_sync_is_no_change(tmp_path: Path) -> None:
+    """Whenever its points were, and however often it was cut off."""
+    register = Watched(fk.sample(8), page_size=20)
+    fail_at(register, 5, KeyboardInterrupt())
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    with pytest.raises(Interrupted):
+        mirror.sync()
+    well(register)
+    mirror.sync()
+
+    assert mirror.changes().is_empty()
+    next_day(register)
+    register.sample.publish(1)
+    mirror.sync()
+    assert mirror.changes()["field"].to_list() == ["id"]

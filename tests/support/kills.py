@@ -24,12 +24,11 @@ folder, day, where, number, moment = sys.argv[1:]
 with at_writes(where, int(number), moment, lambda: os.kill(os.getpid(), signal.SIGKILL)):
     mirror = Mirror(folder, register=register_on(int(day)))
     mirror.sync()
-    mirror.compact(keep_hours=0)
 """
 
 
 def kind_of(target: Path) -> str:
-    """Return what kind of a file is written: data, runs, open.json or writer.json."""
+    """Return what kind of a file is written: data, runs, or newest.json."""
     return target.parent.name if target.parent.name in ("data", "runs") else target.name
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from tests.support.syncs import SEED, UNITS
 
 CODELISTS = tuple(wire.CODELISTS)
 
-QUARTER = 72  # units per page: four commits
+QUARTER = 72  # units per page, and per minute: four commits
 
 LISTS = ("units", "statements", "reports", "annual_reports")
 CONTENTS = LISTS[1:]
@@ -92,27 +91,25 @@ def synced(path: Path, register: fk.Register, *, contents: bool = False) -> Path
 
 
 def contents(path: Path) -> dict[str, bytes]:
-    """Return the files of a folder, but for the notes of who wrote last and what was checked."""
+    """Return the files of a folder, but for the lock."""
     return {
         str(file.relative_to(path)): file.read_bytes()
         for file in path.rglob("*")
-        if file.is_file() and not file.name.startswith(("writer.", "checked."))
+        if file.is_file() and file.name != "writer.lock"
     }
 
 
-def newest_run(path: Path) -> dict[str, Any]:
-    """Return what the newest run of a folder says, as the docs describe it."""
-    run: dict[str, Any] = json.loads(max(path.glob("runs/*.json")).read_bytes())["content"]
-    return run
+def newest_run(path: Path, run: Path | None = None) -> dict[str, Any]:
+    """Return what a run of a folder says, as the docs describe it; None is the newest."""
+    said: dict[str, Any] = json.loads((run or max(path.glob("runs/*.json"))).read_bytes())
+    content: dict[str, Any] = said["content"]
+    return content
 
 
-def appended(path: Path) -> Mapping[str, list[dict[str, Any]]]:
-    """Return the files that a sync has appended and no run lists, by log."""
-    pending = path / "open.json"
-    files: dict[str, list[dict[str, Any]]] = (
-        json.loads(pending.read_bytes())["content"]["files"] if pending.exists() else {}
-    )
-    return files
+def points(path: Path) -> list[dict[str, Any]]:
+    """Return the points of the newest run of a folder."""
+    found: list[dict[str, Any]] = newest_run(path)["points"]
+    return found
 
 
 def data(path: Path, log: str) -> list[Path]:
@@ -122,7 +119,7 @@ def data(path: Path, log: str) -> list[Path]:
 
 def register_on(day: int) -> Watched:
     """Return a register of 240 units on its first or second day, the same in every process."""
-    register = Watched(fk.sample(UNITS, seed=SEED), page_size=QUARTER)
+    register = Watched(fk.sample(UNITS, seed=SEED), page_size=QUARTER, rate=QUARTER / 60)
     if day == 2:
         sample = register.sample
         sample.set_today("2026-07-01")
@@ -147,11 +144,6 @@ def filings_on(day: int) -> Watched:
     return register
 
 
-def some_on(day: int) -> pl.Series:
-    """Return three units of `filings_on`, on the second day other ones."""
-    return filings_on(1).sample.units.ids()["id"][3 * (day - 1) : 3 * day]
-
-
 def listings_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the folders of runs that are listed from now on, once for each look for a newer."""
     listings: list[str] = []
@@ -166,16 +158,8 @@ def listings_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def sealed(path: Path, **changes: Any) -> None:
-    """Change what a run or ``open.json`` says, with the sum that fits."""
+    """Change what a run says, with the sum that fits."""
     whole = path.read_bytes()
     text = json.dumps({**json.loads(whole)["content"], **changes}).encode()
     sum_of_it = hashlib.sha256(text).hexdigest()
     path.write_bytes(b'{"sha256": "' + sum_of_it.encode() + b'", "content":\n' + text + b"\n}\n")
-
-
-def windows(path: Path) -> list[tuple[date, date]]:
-    """Return window and start of each completed run."""
-    if not list(path.glob("runs/*.json")):
-        return []
-    points = newest_run(path)["history"]
-    return [tuple(date.fromisoformat(p[k]) for k in ("since", "started")) for p in points]  # type: ignore[misc]

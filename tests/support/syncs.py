@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from datetime import date, timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 
 import polars as pl
 
@@ -66,3 +69,62 @@ def fail_at(register: Watched, number: int, error: BaseException | Reply) -> Non
 
 def well(register: Watched) -> None:
     register.instead = lambda path, query: None
+
+
+class Skewed(Watched):
+    """A register whose clock may be wrong, and which changes or fails at some requests.
+
+    Attributes:
+        skew: Days by which its clock is ahead.
+    """
+
+    def __init__(self, units: int, seed: int = 0) -> None:
+        self.skew = 0
+        self._events: dict[int, Callable[[], object] | BaseException] = {}
+        super().__init__(fk.sample(units, seed=seed), page_size=50, rate=5)
+
+    def quiet(self) -> None:
+        """Let nothing happen at requests any longer."""
+        self._events.clear()
+
+    def pass_days(self, days: int) -> None:
+        self.sample.set_today(self.sample.today + timedelta(days=days))
+
+    def at_request(self, number: int, event: Callable[[], object] | BaseException) -> None:
+        """Let something happen at the request of that number, from now on."""
+        self._events[len(self.asked) + number] = event
+
+    def change(self, luck: random.Random, many: int) -> None:
+        """Change some units: whole records, their states and filings, or which there are."""
+        for _ in range(many):
+            ids = self.sample.units.ids()["id"].to_list()
+            some = luck.sample(ids, min(len(ids), luck.randint(1, 3)))
+            records = self.sample.units.get(some).filter(pl.col("stav").is_null())
+            living = records["id"].to_list()
+            filed = records["idUctovnychZavierok"].explode().drop_nulls().head(2)
+            change = luck.randrange(7)
+            if change == 0 or not some:
+                self.sample.publish(luck.randint(1, 2))
+            elif change == 1:
+                self.sample.touch(some)
+            elif change == 2:
+                self.sample.delete(some)
+            elif change == 3:
+                self.sample.hide(some)
+            elif change == 4:
+                self.sample.vanish(some[:1])
+            elif change == 5 and living:
+                self.sample.file(living, year=2025)
+            elif len(filed):
+                self.sample.correct(filed)
+
+    def _answer(self, method: str, path: str, query: str) -> Reply:
+        event = self._events.pop(len(self.asked) + 1, None)
+        if isinstance(event, BaseException):
+            self.asked.append(f"{path}?{query}")
+            raise event
+        if event is not None:
+            event()
+        reply = super()._answer(method, path, query)
+        sent = parsedate_to_datetime(reply.headers["Date"]) + timedelta(days=self.skew)
+        return reply._replace(headers={**reply.headers, "Date": format_datetime(sent, usegmt=True)})

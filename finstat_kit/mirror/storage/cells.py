@@ -15,7 +15,7 @@ import polars as pl
 
 from finstat_kit.errors import MirrorError
 from finstat_kit.frames.reports.cells import Ints, reasons_by_record, values_of
-from finstat_kit.mirror.storage.versions import FILLED, LENGTHS, TEXTS, digests
+from finstat_kit.mirror.storage.rows import FILLED, LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form, FormOf
 
@@ -242,7 +242,7 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     if len(damaged):
         raise MirrorError(
             f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
-            "fetches all reports again"
+            "finds the file that is damaged, and requests what was in it"
         )
     return records.with_columns(rebuilt).drop(LENGTHS, TEXTS, FILLED)
 

@@ -1,7 +1,8 @@
-"""Data files of a mirror: Parquet named by the SHA-256 of its bytes, written once, checked, merged.
+"""Data files of a mirror: Parquet named by the SHA-256 of its bytes, written once, and merged.
 
-Nothing here knows which files count: that is what runs say. On Windows a file that a reader holds
-open can be neither replaced nor deleted, so both are tried again for a moment.
+Nothing here knows which files count: that is what runs say. Whoever writes compares the bytes of a
+file with its name, whoever reads only opens it. On Windows a file that a reader holds open can be
+neither replaced nor deleted, so both are tried again for a moment.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import errno
 import io
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -27,9 +30,9 @@ from polars.io.plugins import register_io_source
 from finstat_kit.errors import MirrorError, RegisterError
 from finstat_kit.protocol.untrusted import shown
 
-CURE: Final = "the next sync() fetches what it held again"
-MANY_FILES: Final = 64
 DATA: Final = "data"
+MANY_FILES: Final = 64  # small ones, which are then merged
+DRAFT: Final = ".draft"
 _FEW_ROWS: Final = 4_096  # in a row group: records of ids are read one by one, all over the files
 _MANY_ROWS: Final = 131_072  # what is sorted is read in long runs
 _LARGE: Final = 8 * 2**20  # bytes; larger files are not merged again
@@ -40,18 +43,15 @@ BROKEN: Final = (
 )  # fmt: skip
 _NOT_THERE: Final = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, 3})  # 3: on Windows
 _REFUSAL: Final = re.compile(r"\(os error (\d+)\)")  # in the texts of polars
-_NOTE: Final = "finstat_kit"
 _used_by: Final[list[int]] = []  # the process that first read or wrote data files
-_NAME: Final = re.compile(r"[0-9a-f]{64}\.parquet")
-Stamp = tuple[int, int, int]
 
 
 class UnreadableError(MirrorError):
     """A file is there, and cannot be read by this process: nothing is known to be lost."""
 
 
-class LostError(MirrorError):
-    """A file is not there: it is lost, or a merge has replaced it."""
+class DamagedError(MirrorError):
+    """A file is gone, or is not what was written."""
 
 
 class File(msgspec.Struct, frozen=True):
@@ -64,6 +64,8 @@ class File(msgspec.Struct, frozen=True):
         first: The least version in it.
         last: The greatest.
         ids: The least and the greatest id of its records, or of the reports of its cells.
+        names: Whether its rows name ids, rather than answer them.
+        since: Of names, the first day of the changes that their list was of; None for no list.
     """
 
     name: str
@@ -72,6 +74,8 @@ class File(msgspec.Struct, frozen=True):
     first: int
     last: int
     ids: tuple[int, int] | None = None
+    names: bool = False
+    since: date | None = None
 
     @property
     def path(self) -> str:
@@ -81,6 +85,26 @@ class File(msgspec.Struct, frozen=True):
     def has(self, first: int, last: int) -> bool:
         """Return whether an id between two may be in it."""
         return self.ids is None or (self.ids[0] <= last and self.ids[1] >= first)
+
+    def fault(self, folder: Path, *, whole: bool) -> str:
+        """Return what is wrong with the file, "" where nothing is.
+
+        Args:
+            folder: Of the mirror.
+            whole: Whether its bytes are compared with its name; else its size alone.
+
+        Raises:
+            UnreadableError: The system does not read it: it is not known to be lost.
+        """
+        path = folder / self.path
+        try:
+            if path.stat().st_size != self.bytes or (whole and digest(path) != self.name):
+                return "it is not as it was written"
+        except OSError as error:
+            if is_refusal(error):
+                raise unreadable(path, error) from error
+            return "it is lost"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -98,6 +122,7 @@ class Layout:
 
     def scan(self, paths: Sequence[str]) -> pl.LazyFrame:
         """Return the rows of files."""
+        see_own_process()
         if not paths:
             return pl.LazyFrame(schema=self.schema)
         # A column that a later version added is null in files of before.
@@ -106,13 +131,21 @@ class Layout:
         )
         return rows.pipe_with_schema(partial(_while_there, paths))
 
-    def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame, note: str) -> File:
+    def write(
+        self,
+        folder: Path,
+        rows: pl.DataFrame | pl.LazyFrame,
+        *,
+        names: bool = False,
+        since: date | None = None,
+    ) -> File:
         """Write rows into the folder of a mirror; return what is said of the file.
 
         Args:
             folder: Of the mirror.
             rows: In the columns of the schema.
-            note: For the metadata of the file.
+            names: As of `File`.
+            since: As of `File`.
 
         Raises:
             MirrorError: The disk cannot be written.
@@ -124,20 +157,36 @@ class Layout:
             rows.lazy().select(self.schema.names()).sink_parquet(
                 body, compression="zstd", compression_level=1,
                 row_group_size=_MANY_ROWS if self.order else _FEW_ROWS,
-                maintain_order=True, engine="streaming", metadata={_NOTE: note},
+                maintain_order=True, engine="streaming",
             )  # fmt: skip
             content = body.getvalue()
             name = sha256(content).hexdigest()
             target = folder / DATA / f"{name}.parquet"
-            # A merge that is repeated gives the same bytes; what stands there may be damaged.
+            # What is repeated gives the same bytes; what is there may be damaged.
             with contextlib.suppress(OSError):
                 if digest(target) == name:
-                    return self.described(name, content)
+                    os.utime(target)  # it is young again: a sweep must not take it meanwhile
+                    return self._described(name, content, names=names, since=since)
             write_whole(target, content)
-            return self.described(name, content)
+            return self._described(name, content, names=names, since=since)
 
-    def described(self, name: str, content: bytes) -> File:
-        """Return what is said of a file: its name, which is the SHA-256 of its bytes, and these."""
+    def merged(self, folder: Path, files: Sequence[File]) -> File:
+        """Write one file with the rows of some, which stay; see `write`.
+
+        Raises:
+            DamagedError: One is damaged: its rows must not get a new name.
+        """
+        for file in files:
+            if fault := file.fault(folder, whole=True):
+                raise DamagedError(f"{folder / file.path}: {fault}")
+        rows = self.scan([str(folder / file.path) for file in files])
+        days = [file.since for file in files if file.since]
+        return self.write(
+            folder, self._sorted(rows) if self.order else rows,
+            names=files[0].names, since=min(days, default=None),
+        )  # fmt: skip
+
+    def _described(self, name: str, content: bytes, *, names: bool, since: date | None) -> File:
         rows, version = pl.scan_parquet(content), pl.col("version")
         said: list[pl.Expr] = [
             pl.len().alias("rows"), version.min().alias("first"), version.max().alias("last"),
@@ -145,12 +194,7 @@ class Layout:
         for key in {"id", "report_id"} & self.schema.keys():
             said += [pl.col(key).min().alias("least"), pl.col(key).max().alias("greatest")]
         row = rows.select(said).collect().row(0)
-        return File(name, row[0], len(content), row[1], row[2], row[3:] or None)
-
-    def merged(self, folder: Path, files: Sequence[File], note: str) -> File:
-        """Write one file with the rows of some, which are whole and stay; see `write`."""
-        rows = self.scan([str(folder / file.path) for file in files])
-        return self.write(folder, self._sorted(rows) if self.order else rows, note)
+        return File(name, row[0], len(content), row[1], row[2], row[3:] or None, names, since)
 
     def _sorted(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         by, within = self.order[:2], self.order[2:]
@@ -176,25 +220,33 @@ def _while_there(paths: Sequence[str], rows: pl.LazyFrame, schema: pl.Schema) ->
 
     polars calls this whenever it plans a query.
     """
+    # There may be thousands.
+    absent = next((path for path in paths if not os.path.exists(path)), None)  # noqa: PTH110
 
     def gone(*_: object) -> Iterator[pl.DataFrame]:
-        raise LostError(
-            "files that this LazyFrame reads have gone, as after a merge",
-            cure="call what returned it again",
+        raise DamagedError(
+            f"{absent} is gone: lost, or deleted a day after a sync replaced it",
+            cure="call what returned this LazyFrame again; what is lost the next sync() requests",
         )
 
-    there = all(os.path.exists(path) for path in paths)  # noqa: PTH110  # there may be thousands
-    return rows if there else register_io_source(gone, schema=schema)
+    return rows if absent is None else register_io_source(gone, schema=schema)
 
 
-def small_groups(files: Sequence[File], least: int) -> Iterator[list[File]]:
+def merged_groups(files: Sequence[File], upto: int) -> Iterator[list[File]]:
     """Yield the small files that are merged into one, as they follow each other.
 
     Args:
         files: Of a log.
-        least: Of fewer small ones none are merged.
+        upto: The last version that counts: no group has rows on both sides of it.
     """
-    if sum(file.bytes < _LARGE for file in files) < least:
+    for names in (True, False):
+        for counts in (True, False):
+            own = [file for file in files if (file.names, file.last <= upto) == (names, counts)]
+            yield from _small_groups(own)
+
+
+def _small_groups(files: Sequence[File]) -> Iterator[list[File]]:
+    if sum(file.bytes < _LARGE for file in files) < MANY_FILES:
         return
     group: list[File] = []
     for file in (*files, None):
@@ -207,50 +259,21 @@ def small_groups(files: Sequence[File], least: int) -> Iterator[list[File]]:
             group.append(file)
 
 
-def note_of(path: Path) -> str | None:
-    """Return the note in the metadata of a data file, None where it cannot be read."""
-    with contextlib.suppress(*BROKEN):
-        return pl.read_parquet_metadata(path).get(_NOTE)
-    return None
-
-
-def swept(folder: Path, kept: frozenset[str], retired: dict[str, float], keep_hours: float) -> None:
-    """Delete data files that no reader needs.
-
-    Args:
-        folder: Of the mirror.
-        kept: Names that a run, or the sync that is under way, lists.
-        retired: When names were replaced by a merge, in seconds since 1970.
-        keep_hours: Replaced files, and files that nothing lists, stay as long.
-    """
-    now = time.time()
-    with contextlib.suppress(OSError), os.scandir(folder / DATA) as entries:
-        for entry in list(entries):
-            if not _NAME.fullmatch(entry.name) or entry.name[:64] in kept:
-                continue  # of another program, or needed
-            with contextlib.suppress(OSError):  # it is tried again by the next sync
-                since = retired.get(entry.name[:64], entry.stat().st_mtime)
-                if not keep_hours or now - since >= keep_hours * 3600:
-                    deleted(Path(entry.path))
-
-
-def write_whole(target: Path, content: bytes, *, lasting: bool = True) -> None:
-    """Write a file: whole, or not at all.
-
-    Args:
-        target: Its path.
-        content: What it holds.
-        lasting: Whether it must outlast the loss of power.
-    """
+def write_whole(target: Path, content: bytes) -> None:
+    """Write a file: whole, or not at all, and so that it outlasts the loss of power."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name("draft" if target.suffix == ".parquet" else f"{target.name}.draft")
-    with draft.open("wb") as opened:
-        opened.write(content)
-        opened.flush()
-        if lasting:
+    draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}{DRAFT}")
+    try:
+        with draft.open("wb") as opened:
+            opened.write(content)
+            opened.flush()
             os.fsync(opened.fileno())
-    moved(draft, target)
-    if lasting and hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
+        moved(draft, target)
+    except OSError:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)  # on a full disk it would take the room of the next
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -296,28 +319,13 @@ def see_own_process() -> None:
         )
 
 
-def stamp(path: str | Path) -> Stamp | None:
-    """Return a value that changes with a file, None if it does not exist.
-
-    Raises:
-        UnreadableError: It cannot be read.
-    """
-    try:
-        status = os.stat(path)  # noqa: PTH116  # a Path of text takes as long as the look itself
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise unreadable(path, error) from error
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def digest(path: str | Path) -> str:
+def digest(path: Path) -> str:
     """Return the SHA-256 of a file."""
-    with Path(path).open("rb") as opened:
+    with path.open("rb") as opened:
         return file_digest(opened, "sha256").hexdigest()
 
 
-def unreadable(path: str | Path, error: BaseException) -> UnreadableError:
+def unreadable(path: Path, error: BaseException) -> UnreadableError:
     """Return the error for a file that the system does not read."""
     return UnreadableError(f"{path} cannot be read: {said(error)}; check the disk")
 
@@ -334,21 +342,16 @@ def said(error: BaseException) -> str:
     return shown(" ".join(str(error).split()))
 
 
-def unwritable(path: Path, error: BaseException) -> MirrorError:
-    """Return the error for a mirror that cannot be written."""
-    return MirrorError(
-        f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: check "
-        "the disk, then sync again"
-    )
-
-
 @contextlib.contextmanager
 def failures_named(path: Path) -> Iterator[None]:
     """Turn errors of the disk into a MirrorError that names the cure."""
     try:
         yield
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise unwritable(path, error) from error
+        raise MirrorError(
+            f"the mirror at {path} cannot be written: {said(error)}; earlier runs are intact: "
+            "check the disk, then sync again"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -359,5 +362,9 @@ def legible(path: Path) -> Iterator[None]:
     except RegisterError:
         raise
     except BROKEN as error:
-        kind = LostError if isinstance(error, FileNotFoundError) else MirrorError
-        raise kind(f"the mirror at {path} cannot be read: {said(error)}; see verify()") from error
+        if is_refusal(error):
+            raise unreadable(path, error) from error
+        raise DamagedError(
+            f"the mirror at {path} cannot be read: {said(error)}",
+            cure="verify() names what is damaged, the next sync() requests it again",
+        ) from error

@@ -1,133 +1,278 @@
-"""The folder of a mirror: its logs, its runs, and which rows of a log stand for themselves."""
+"""The folder of a mirror: which run is the newest, what is kept, and what is deleted.
+
+Writing a run is the one atomic commit for all logs. ``newest.json`` names the newest run with a
+point, so that its loss is noticed, and a copy over HTTP knows where to begin.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator
+from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-import polars as pl
+import filelock
+import msgspec
 
-from finstat_kit.errors import MirrorError
-from finstat_kit.mirror.storage.cells import ORDER, STORED
-from finstat_kit.mirror.storage.checks import Checks
-from finstat_kit.mirror.storage.files import File, Layout
-from finstat_kit.mirror.storage.looks import Looks
-from finstat_kit.mirror.storage.runs import About, Loss, Run, Runs
-from finstat_kit.mirror.storage.versions import RECORD, UNCHANGED, VOID, schema_of
-from finstat_kit.protocol import wire
+from finstat_kit.errors import MirrorError, warn
+from finstat_kit.mirror.storage.files import (
+    DATA,
+    DRAFT,
+    DamagedError,
+    deleted,
+    failures_named,
+    moved,
+    see_own_process,
+    unreadable,
+    write_whole,
+)
+from finstat_kit.mirror.storage.runs import Run, opened, other_format, sealed
 from finstat_kit.transport import forks
 
-COLLECTIONS: Final = tuple(wire.LISTS)
-CONTENTS: Final = tuple(name for name in COLLECTIONS if name != "units")
-CODELISTS: Final = pl.Schema(
-    {
-        "version": pl.Int64(), "name": pl.String(), "code": pl.String(), "name_sk": pl.String(),
-        "name_en": pl.String(), "parent_code": pl.String(),
-    }
-)  # fmt: skip
-TEMPLATES: Final = pl.Schema(
-    {"version": pl.Int64(), "id": pl.Int64(), "seen": pl.Date(), "body": pl.String()}
-)
-LOGS: Final = {
-    **{name: Layout(schema_of(name)) for name in COLLECTIONS},
-    "cells": Layout(STORED, ORDER),
-    "codelists": Layout(CODELISTS),
-    "templates": Layout(TEMPLATES),
-}
+_RUNS: Final = "runs"
+_DAMAGED: Final = "damaged"  # in it: runs that could not be read
+_NEWEST: Final = "newest.json"
+_NAME: Final = re.compile(r"(\d{8})\.json")
+_OURS: Final = re.compile(rf"[0-9a-f]{{64}}\.parquet|.+{re.escape(DRAFT)}")
+_KEPT: Final = 2  # of the newest runs, whatever they hold
+_KEPT_POINTS: Final = 10  # of the newest runs with a point
+_DAY: Final = 86_400.0  # seconds
+
+
+class Newest(msgspec.Struct, frozen=True):
+    """What ``newest.json`` says: the newest run with a point.
+
+    Attributes:
+        number: Its number.
+        sha256: Of its file.
+        day: Of the point.
+    """
+
+    number: int
+    sha256: str
+    day: date
 
 
 class Folder:
     """The directory of a mirror.
 
-    Attributes:
+    Args:
         path: Absolute.
-        runs: In it.
-        checks: Of its data files.
-        looks: At its large logs.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.runs = Runs(path)
-        self.checks = Checks(path)
-        self.looks = Looks(path)
-        self._about: About | None = None  # before a run is written
         self.lock = forks.free_in_child(threading.RLock())
+        self.last_read: Run | None = None  # nothing is read for it
+        self._read: tuple[int, int] | None = None  # the number and the time of that run
 
-    @property
-    def known(self) -> tuple[About | None, Run | None]:
-        """What the mirror is of, and its newest run, by the last look."""
-        run = self.runs.last_read
-        return (self._about if run is None else run.about), run
-
-    def look(self) -> Run | None:
-        """Return the newest run, None where no sync is complete.
+    def newest(self) -> Run | None:
+        """Return the newest run that can be read, None where there is none.
 
         Raises:
-            MirrorError: There is no mirror, or its runs are lost or damaged.
+            DamagedError: All runs are lost.
+            UnreadableError: They are of another format, or the system does not read them.
         """
         with self.lock:
-            run = self.runs.newest()
-            if run is None:
-                if not self.runs.exist():
-                    raise MirrorError(
-                        f"there is no mirror in {self.path}",
-                        cure="sync() creates one, or give another folder",
+            while True:
+                noted = self.noted()  # before the runs are listed: it is written after them
+                numbers = self._numbers()
+                latest = max([noted.number if noted else 0, *numbers], default=0)
+                if not latest and not self.exists():
+                    self.last_read = None
+                    return None
+                key = latest, self._written(latest)
+                if self.last_read is not None and self._read == key:
+                    return self.last_read
+                faults: list[str] = []
+                for number in sorted({latest, *numbers}, reverse=True):
+                    try:
+                        self.last_read, self._read = opened(self._file(number)), key
+                    except DamagedError as error:
+                        faults.append(str(error))
+                        continue
+                    if faults:
+                        warn(
+                            f"{faults[0]}: the mirror at {self.path} is read as of run {number}, "
+                            "the one before; the next sync() goes on from it"
+                        )
+                    return self.last_read
+                if numbers == self._numbers():  # else one was written meanwhile
+                    raise DamagedError(
+                        f"the runs of the mirror at {self.path} are lost: {faults[0]}",
+                        cure="put a copy of the folder in its place, or let sync(anew=True) "
+                        "request everything again",
                     )
-                pending = None
-                with contextlib.suppress(MirrorError):
-                    pending = self.runs.open()
-                self._about = None if pending is None else pending.about
-                if self._about is None or (pending and pending.after):
-                    raise MirrorError(
-                        f"the runs of the mirror at {self.path} are lost; the next sync() restores "
-                        "the newest one from the data files"
-                    )
-            return run
 
     def complete(self) -> Run:
-        """Return the newest run.
+        """Return the newest run, which has a point.
 
         Raises:
-            MirrorError: There is none.
+            MirrorError: There is no mirror, no complete sync, or all is lost.
         """
-        run = self.look()
+        run = self.newest()
         if run is None:
+            raise MirrorError(
+                f"there is no mirror in {self.path}",
+                cure="sync() creates one, or give another folder",
+            )
+        if not run.points:
             raise MirrorError(
                 f"the mirror at {self.path} has no complete sync yet, and a part would be taken "
                 "for the whole; sync() resumes where the last one ended"
             )
         return run
 
-    def scan(self, log: str, files: Sequence[File], lost: Sequence[Loss]) -> pl.LazyFrame:
-        """Return the rows of some files of a log that stand for themselves.
-
-        Args:
-            log: Its name.
-            files: Of it.
-            lost: What was lost of the mirror.
+    def exists(self) -> bool:
+        """Return whether there is a mirror, or a remnant of one.
 
         Raises:
-            MirrorError: A file is lost or damaged.
+            UnreadableError: It is of a former format.
         """
-        return whole(log, LOGS[log].scan(self.checks.paths(files)), lost)
+        if (self.path / "open.json").exists() or next(self.path.glob("*/_delta_log"), None):
+            raise other_format(self.path, "a former format")
+        data = next((self.path / DATA).glob("*.parquet"), None)
+        return bool(self._numbers()) or (self.path / _NEWEST).exists() or data is not None
 
+    def noted(self) -> Newest | None:
+        """Return what ``newest.json`` says, None where it cannot be read."""
+        with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
+            return msgspec.json.decode((self.path / _NEWEST).read_bytes(), type=Newest)
+        return None
 
-def whole(log: str, rows: pl.LazyFrame, lost: Sequence[Loss]) -> pl.LazyFrame:
-    """Return rows of a log without those whose content was in a file that is lost.
+    # Writing
 
-    A report whose cells are lost has the kind `VOID`.
-    """
-    if log == "reports":
-        gaps = [pl.col("version").is_between(o.first, o.last) for o in lost if o.log == "cells"]
-        if gaps:  # a filter on the kind else reaches the files
-            is_void = pl.any_horizontal(gaps) & (pl.col("kind") == RECORD)
-            rows = rows.with_columns(kind=pl.when(is_void).then(pl.lit(VOID)).otherwise("kind"))
-    if log not in COLLECTIONS or not any(o.log in (log, "cells") for o in lost):
-        return rows
-    contents = rows.filter(kind=RECORD).select("id", same_as="version")
-    unchanged = rows.filter(kind=UNCHANGED).join(contents, on=["id", "same_as"], how="anti")
-    return rows.join(unchanged.select("id", "version"), on=["id", "version"], how="anti")
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Lock the directory for writing; the system releases the lock when the process ends.
+
+        Raises:
+            MirrorError: Another process holds it, or the disk cannot be written.
+        """
+        see_own_process()
+        with failures_named(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                with filelock.FileLock(self.path / "writer.lock", timeout=0):
+                    yield
+            except filelock.Timeout:
+                raise MirrorError(
+                    f"the mirror at {self.path} is being written by another process; wait until "
+                    "that has ended; reading it is possible meanwhile"
+                ) from None
+
+    def latest(self) -> int:
+        """Return the greatest number of a run, whether it can be read or not; 0 without any."""
+        noted = self.noted()
+        aside = [int(path.stem) for path in (self.path / _RUNS / _DAMAGED).glob("*.json")]
+        return max([noted.number if noted else 0, *self._numbers(), *aside], default=0)
+
+    def mended(self) -> tuple[Run | None, int | None]:
+        """Move runs that cannot be read aside, and renew ``newest.json`` where it is behind.
+
+        Returns:
+            The newest run, and the number of a newer one with a point that is lost.
+        """
+        run, noted = self.newest(), self.noted()
+        for number in self._numbers():
+            try:
+                opened(self._file(number))
+            except DamagedError:
+                (self.path / _RUNS / _DAMAGED).mkdir(exist_ok=True)
+                moved(self._file(number), self.path / _RUNS / _DAMAGED / f"{number:08}.json")
+        if run is not None and noted is not None and noted.number > run.number:
+            return run, noted.number
+        if run is not None and run.points and (not noted or noted.number < run.newest.run):
+            self._note(run)
+        return run, None
+
+    def commit(self, run: Run, former: Run | None) -> None:
+        """Write a run: from now on it is the newest.
+
+        Args:
+            run: The run.
+            former: The one that it was made from.
+
+        Raises:
+            MirrorError: Another process has written a run, or the disk cannot be written.
+        """
+        with failures_named(self.path):
+            latest = self.latest()
+            if latest != run.number - 1:
+                raise MirrorError(
+                    f"another process has written run {latest} of the mirror at {self.path} "
+                    "meanwhile, and its lock was not seen by this one; sync again, from one "
+                    "machine at a time"
+                )
+            dropped = former.names - run.names if former else frozenset()
+            for name in dropped:  # they stay a day, for those who read them
+                with contextlib.suppress(OSError):
+                    os.utime(self.path / DATA / f"{name}.parquet")
+            write_whole(self._file(run.number), sealed(run))
+            self.last_read, self._read = run, (run.number, self._written(run.number))
+            if run.points and run.newest.run == run.number:
+                self._note(run)
+            numbers = sorted(self._numbers())
+            kept = {*numbers[-_KEPT:], *(point.run for point in run.points[-_KEPT_POINTS:])}
+            for number in numbers:
+                if number not in kept:
+                    with contextlib.suppress(OSError):
+                        deleted(self._file(number))
+
+    def sweep(self) -> None:
+        """Delete files with a name of ours that no run lists, and that are older than a day."""
+        names: set[str] = set()
+        with contextlib.suppress(MirrorError):
+            for number in self._numbers():
+                names |= opened(self._file(number)).names
+            for folder in (DATA, _RUNS, "."):
+                self._swept(self.path / folder, names)
+
+    def set_aside(self) -> None:
+        """Give what there is another name, so that a mirror can be made anew."""
+        number = 1
+        while (target := self.path / f"before-{number}").exists():
+            number += 1
+        target.mkdir()
+        for name in (_NEWEST, _RUNS, DATA):
+            if (self.path / name).exists():
+                moved(self.path / name, target / name)
+
+    def _swept(self, folder: Path, names: set[str]) -> None:
+        with contextlib.suppress(OSError), os.scandir(folder) as entries:
+            for entry in list(entries):
+                if not _OURS.fullmatch(entry.name) or entry.name[:64] in names:
+                    continue  # of another program, or needed
+                with contextlib.suppress(OSError):  # it is tried again by the next sync
+                    if time.time() - entry.stat().st_mtime >= _DAY:
+                        deleted(Path(entry.path))
+
+    def _note(self, run: Run) -> None:
+        numbers = [n for n in sorted(self._numbers()) if n in (run.newest.run, run.number)]
+        digest = sha256(self._file(numbers[0]).read_bytes()).hexdigest()
+        newest = Newest(numbers[0], digest, run.newest.day)
+        write_whole(self.path / _NEWEST, msgspec.json.encode(newest) + b"\n")
+
+    def _numbers(self) -> list[int]:
+        try:
+            names = os.listdir(self.path / _RUNS)  # noqa: PTH208  # a tenth of the time
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            raise unreadable(self.path / _RUNS, error) from error
+        return [int(found[1]) for name in names if (found := _NAME.fullmatch(name))]
+
+    def _written(self, number: int) -> int:
+        try:
+            return os.stat(self._file(number)).st_mtime_ns  # noqa: PTH116
+        except OSError:
+            return 0
+
+    def _file(self, number: int) -> Path:
+        return self.path / _RUNS / f"{number:08}.json"

@@ -1,34 +1,51 @@
-"""What a sync writes: data files, listed in ``open.json`` first, then all at once by a run."""
+"""What a sync writes: each append, each point and each merge is one run."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from itertools import groupby
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 from msgspec.structs import replace
 
-from finstat_kit.mirror.storage import versions
-from finstat_kit.mirror.storage.files import (
-    DATA,
-    MANY_FILES,
-    File,
-    deleted,
-    legible,
-    small_groups,
-    swept,
+from finstat_kit.mirror.storage.files import File, legible, merged_groups
+from finstat_kit.mirror.storage.folder import Folder
+from finstat_kit.mirror.storage.logs import LOGS
+from finstat_kit.mirror.storage.rows import FILLED, LENGTHS, LISTED, rows_of
+from finstat_kit.mirror.storage.runs import (
+    FORMAT,
+    Loss,
+    LostRun,
+    Point,
+    Run,
+    Settings,
+    UnderWay,
+    Walk,
 )
-from finstat_kit.mirror.storage.folder import LOGS, Folder
-from finstat_kit.mirror.storage.runs import FORMAT, About, Loss, Open, Origin, Point, Run, Walk
-from finstat_kit.mirror.storage.versions import rows_of
-from finstat_kit.protocol import wire
+from finstat_kit.mirror.storage.standing import KEYS, Pieces, Standing, standing
 
-_KEEP_HOURS: Final = 24.0
-_SHOWN_EVERY: Final = 3600.0  # seconds, while records come
+_TURNS: Final = 30  # syncs in which each file is compared with its name
+_PIECE: Final = 2_000_000  # rows that are looked at together
+
+
+class Batch(NamedTuple):
+    """Rows that are appended to a log, of one version.
+
+    Attributes:
+        log: Its name.
+        rows: In its columns.
+        names: Whether they name ids, rather than answer them.
+        since: Of names, the first day of the changes that their list is of.
+    """
+
+    log: str
+    rows: pl.DataFrame
+    names: bool = False
+    since: date | None = None
 
 
 class Writer:
@@ -36,72 +53,37 @@ class Writer:
 
     Args:
         folder: The folder.
-        run: The newest run, None without any.
-        pending: What is appended already, None for nothing.
-        about: What the mirror is of.
-        kept: The collections whose records are kept.
-        only: The units whose contents alone are kept, in the order of `Run.only`; None for all.
-        lost: Files of the run, or appended, that are lost; they are dropped.
-        gap: The first day that runs after *run*, which are lost, may have changed; None for none.
-        today: Returns the register's day.
-        clock: Returns seconds.
+        settings: What the mirror is of, from now on.
+        today: Returns the register's day of its last reply.
 
     Attributes:
-        about: As given.
-        kept: As given.
-        only: The same units, ascending; None for all.
-        walk: The lists under way, or those walked last.
+        run: What was written last.
+        under_way: The lists of this sync; None once a point counts them.
+        again: Ids by collection that a list has named, and that are held: what has not changed
+            needs no row. The next run names them, if there is one before they are answered.
     """
 
-    walk: Walk
-
-    def __init__(
-        self,
-        folder: Folder,
-        run: Run | None,
-        pending: Open | None,
-        about: About,
-        kept: tuple[str, ...],
-        only: tuple[int, ...] | None,
-        lost: tuple[Loss, ...],
-        gap: date | None,
-        today: Callable[[], date],
-        clock: Callable[[], float],
-    ) -> None:
-        self.about, self.kept = about, kept
-        self.only = None if only is None else pl.Series("id", only, dtype=pl.Int64).sort()
-        self._folder, self._run = folder, run
-        self._newest = folder.runs.newest_number()
-        self._gap = gap
-        self._today, self._clock = today, clock
-        self._shown = clock()
-        self._walking = False
-        self._walked = run.last.walk if run else 0
-        self._stands: dict[str, tuple[tuple[int, int], pl.DataFrame]] = {}
-        self._is_noted = pending is not None
-        settings = None if run is None else (run.last.contents, run.last.only)
-        self._is_new = settings != (kept, None if only is None else len(only))
-        former = pending or Open(FORMAT, run.last.run if run else 0, about, kept, only, None, {})
-        names = {loss.name for loss in lost}
-        files = {
-            log: tuple(file for file in appended if file.name not in names)
-            for log, appended in former.files.items()
-        }
-        self._open = replace(
-            former, contents=kept, only=only, files=files, lost=(*former.lost, *lost)
-        )
-        self._versions = dict.fromkeys(LOGS, 0)
-        for log in LOGS:
-            points = run.history if run else ()
-            lasts = [point.reached.get(log, 0) for point in points]
-            lasts += [file.last for file in self._listed(log)]
-            lasts += [loss.last for loss in self._lost if loss.log == log]
-            self._versions[log] = max(lasts, default=0)
-        self._versions["reports"] = max(self._versions["reports"], self._versions["cells"])
+    def __init__(self, folder: Folder, settings: Settings, today: Callable[[], date]) -> None:
+        self._folder, self._today = folder, today
+        former, lost = folder.mended()
+        self.run = former or Run(FORMAT, folder.latest(), settings)
+        self._is_written = former is not None and former.settings == settings
+        self.run = replace(self.run, settings=settings)
+        if lost is not None and self.run.points:
+            lost_run = LostRun(lost, self.run.newest.day)
+            self.run = replace(self.run, lost_runs=(*self.run.lost_runs, lost_run))
+            self._is_written = False
+        self._number = folder.latest()
+        self._former = former
+        self.under_way: UnderWay | None = self.run.under_way
+        self.again: dict[str, pl.Series] = {}
+        self._stands: dict[str, tuple[tuple[object, ...], Standing]] = {}
+        if former is None:
+            self._commit(self.run, None)  # before any file: what is there without a run is lost
 
     @property
     def today(self) -> date:
-        """The register's day."""
+        """The register's day of its last reply."""
         return self._today()
 
     @property
@@ -109,246 +91,234 @@ class Writer:
         """The path of the folder."""
         return self._folder.path
 
-    def begin(self, *, full: bool) -> bool:
-        """Go on with lists that were cut off, or begin anew; return whether it goes on."""
-        walk, run = self._open.walk, self._run
-        self._walking = True
-        if walk is not None:
-            if full and not walk.full:  # what it has answered stays, all is listed anew
-                walk = replace(walk, since=self.about.first, full=True)
-            self.walk = walk
-            self._note()
-            return True
-        first = self.about.first
-        if not full and run is not None:
-            with legible(self._folder.path):
-                newest = self.scan("units").select(pl.col(wire.CHANGED).max()).collect().item()
-            days = [run.last.started, self.today, *([] if newest is None else [newest])]
-            first = max(first, min(days) - timedelta(days=1))
-        self.walk = Walk(first, self.today, full, dict(self._versions))
-        # That all is named anew, and what is to be kept, holds however the sync ends.
-        if full or self._open.lost or run is None or self._is_new:
-            self._note()
-        return False
+    def drop_lost(self, *, whole: bool) -> list[tuple[str, File]]:
+        """Leave files out that are lost or damaged; return them with their logs.
 
-    def scan(self, log: str) -> pl.LazyFrame:
-        """Return all rows of a log, also those that no run lists yet."""
-        return self._folder.scan(log, self._listed(log), self._lost)
+        Args:
+            whole: Whether the bytes of all are compared with their names; else those of some, of
+                others in the next syncs.
+
+        Raises:
+            UnreadableError: The system does not read one: it is not known to be lost.
+        """
+        turn, lost = len(self.run.points) % _TURNS, list[tuple[str, File]]()
+        for log, listed in self.run.files.items():
+            for file in listed:
+                is_due = whole or int(file.name, 16) % _TURNS == turn
+                if file.fault(self.path, whole=is_due):
+                    lost.append((log, file))
+        if lost:
+            names = {file.name for _, file in lost}
+            point = self.run.newest.id if self.run.points else ""
+            files = {
+                log: tuple(file for file in listed if file.name not in names)
+                for log, listed in self.run.files.items()
+            }
+            losses = (Loss(log, file, point) for log, file in lost)
+            self.run = replace(self.run, files=files, lost=(*self.run.lost, *losses))
+            self._is_written = False
+            for log, file in lost:
+                if file.names and self.under_way is not None:  # that list begins again
+                    walks = {**self.under_way.lists, log: Walk(self.under_way.lists[log].since)}
+                    self.under_way = replace(self.under_way, lists=walks)
+        return lost
+
+    def open_losses(self, log: str, *, names: bool) -> list[File]:
+        """Return the files of a log that were lost, and that no point has made good."""
+        return [
+            loss.file for loss in self.run.lost
+            if (loss.log, loss.file.names) == (log, names) and self.run.after(loss) is None
+        ]  # fmt: skip
+
+    def begin(self, first: Mapping[str, date]) -> bool:
+        """Go on with lists that were cut off, or begin others; return whether it goes on.
+
+        Args:
+            first: Of each list, the first day of the changes that it is of, where it begins.
+        """
+        goes_on = self.under_way is not None
+        if self.under_way is None:
+            self.under_way = UnderWay(self.today, {name: Walk(day) for name, day in first.items()})
+        return goes_on
+
+    def walked(self, name: str, after: int | None, *, is_done: bool = False) -> None:
+        """Note up to which id a list is walked, None for no further; the next run has it."""
+        assert self.under_way is not None
+        lists = self.under_way.lists
+        walk = replace(lists[name], after=after or lists[name].after, is_done=is_done)
+        self.under_way = replace(self.under_way, lists={**lists, name: walk})
 
     def next(self, log: str) -> int:
         """Return the version of the rows that are appended next to a log."""
-        return self._versions[log] + 1
+        return _last(self.run, log) + 1
 
-    def append(self, rows: Mapping[str, pl.DataFrame]) -> None:
-        """Append rows of logs: of all of them or, where the process is killed, of none."""
-        files, replaced = dict(self._open.files), list[File]()
-        for log, frame in rows.items():
-            if not frame.height:
-                continue
-            added = LOGS[log].write(self._folder.path, frame, self._origin(log).text)
-            listed = {log: (*files.get(log, ()), added)}
-            merged, former = tidied(self._folder, self._origin, listed, MANY_FILES)
-            files |= merged
-            replaced += former
-            self._versions[log] = max(self._versions[log], added.last)
-        if files == self._open.files:
-            return
-        self._open = replace(self._open, files=files)
-        self._note()
-        kept = self._folder.runs.kept_names() if replaced else frozenset()
-        for file in replaced:
-            if file.name not in kept:
-                deleted(self._folder.path / file.path)
+    def append(self, *batches: Batch) -> None:
+        """Append rows to logs: to all of them or, where the process is killed, to none.
 
-    def doubtful(self, name: str) -> list[tuple[date, pl.Series]]:
-        """Return the ids of a collection of which a lost file may have had newer answers.
-
-        What was answered before a file was written is of doubt if a list that was walked then, or
-        later, as long as rows of that file were written, names it.
-
-        Returns:
-            Ids by the first day of the changes that such lists name.
+        Raises:
+            DamagedError: A file that was to be merged is damaged.
         """
-        answered = pl.max_horizontal("named", "answered")
-        since = pl.lit(None, pl.Date)
-        for loss in self.losses(name):
-            if not loss.name:  # the walks are lost too
-                first = pl.lit(self.about.first)
-                since = pl.when(answered < loss.first).then(first).otherwise(since)
-        for start, end, day in self._walks(name):
-            if any(loss.first <= end and start < loss.last for loss in self.losses(name)):
-                earlier = pl.min_horizontal(since, pl.lit(day))
-                since = pl.when(answered <= start).then(earlier).otherwise(since)
-        rows = self.standing(name).select("id", since=since).drop_nulls().sort("since", "id")
-        return [(ids["since"][0], ids["id"]) for ids in rows.partition_by("since")]
+        own = [batch for batch in batches if batch.rows.height]
+        if own:
+            self._commit(self._with(*self._owed(), *own), self.under_way)
 
-    def losses(self, name: str) -> list[Loss]:
-        """Return the files of a collection that are lost, and were listed by a run."""
-        run = self._run
-        reached = run.last.reached.get(name, 0) if run else 0
-        return [loss for loss in self._open.lost if loss.log == name and loss.first <= reached]
-
-    def _walks(self, name: str) -> Iterator[tuple[int, int, date]]:
-        """Yield the walks of all runs: after which and up to which version, since which day."""
-        start = 0
-        points = self._run.history if self._run else ()
-        for _, of_walk in groupby(points, key=lambda point: point.walk):
-            last = list(of_walk)[-1]
-            end = last.reached.get(name, 0)
-            yield start, end, last.since
-            start = end
-
-    def append_ids(self, name: str, ids: pl.DataFrame, kind: str) -> None:
+    def append_ids(
+        self, name: str, ids: pl.DataFrame, kind: str, since: date | None = None
+    ) -> None:
         """Append rows that say of ids of a collection that they are listed, named or missing."""
-        self.append({name: rows_of(name, ids, kind, self.next(name), self.today)})
+        if len(ids):
+            rows = rows_of(name, ids, kind, self.next(name), self.today)
+            self.append(Batch(name, rows, names=True, since=since))
 
-    def standing(self, name: str) -> pl.DataFrame:
-        """Return `versions.standing` of a collection, with `versions.contents` beside it."""
-        key = self._versions[name], self._base.get(name, 0)
+    def note(self) -> None:
+        """Write down what no run says yet: how far the lists are, what is to be kept, losses."""
+        if not self._is_written or self.under_way != self.run.under_way:
+            self._commit(self._with(*self._owed()), self.under_way)
+
+    def point(self, whole: Collection[str]) -> None:
+        """Add a point, unless nothing has changed since one of this day: all lists are done.
+
+        Args:
+            whole: Collections of which all that is named is answered.
+        """
+        run = self.run
+        began = self.under_way.began if self.under_way else run.newest.started
+        new = Point(
+            secrets.token_hex(8), self._number + 1, began, self.today, run.settings.contents,
+            _upto(run), tuple(whole),
+        )  # fmt: skip
+        if self._is_written and run.points and run.under_way is None:
+            former = run.newest
+            if replace(new, id=former.id, run=former.run, started=former.started) == former:
+                self.under_way = None
+                return
+        run = self._with(*self._owed())
+        before = new.day - timedelta(days=1)
+        units = run.settings.units and tuple(
+            replace(unit, since=unit.since or new.id) for unit in run.settings.units
+        )
+        run = replace(
+            run,
+            settings=replace(run.settings, units=units),
+            lost_runs=tuple(replace(lost, last=lost.last or before) for lost in run.lost_runs),
+            points=(*run.points, replace(new, upto=_upto(run))),
+        )
+        self._commit(run, None)
+        self.under_way = None
+
+    def scan(self, log: str, *, names: bool | None = None) -> pl.LazyFrame:
+        """Return the rows of a log, also those that no point counts yet.
+
+        Args:
+            log: Its name.
+            names: Whether those that name ids, or those that answer them; None is all.
+        """
+        return LOGS[log].scan([
+            f"{self.path}/{file.path}" for file in self.run.files.get(log, ())
+            if names is None or file.names == names
+        ])  # fmt: skip
+
+    def standing(self, name: str) -> Standing:
+        """Return what the log of a collection says of each id."""
+        key = self.next(name), self.run.lost
         if name not in self._stands or self._stands[name][0] != key:
-            with legible(self._folder.path):
-                keys = versions.keys_of(self.scan(name), "digest")
-                stands = versions.standing(keys, key[1]).join(
-                    versions.contents(keys), on="id", how="left", maintain_order="left"
-                )
+            files, void = self.run.files.get(name, ()), void_in(self.run, name)
+            with legible(self.path):
+                stands = standing_of(self.path, name, files, void)
             self._stands[name] = key, stands
         return self._stands[name][1]
 
-    def finish(self) -> None:
-        """Write a run: the lists are done."""
-        self._walking = False
-        # Without changes on the same day nothing is recorded.
-        if self._is_noted or self._run is None or self._run.last.started != self.walk.started:
-            self._commit(is_done=True)
+    def _owed(self) -> list[Batch]:
+        """Return the rows that name what is to be looked at again."""
+        rows = {
+            name: rows_of(name, ids.to_frame("id"), LISTED, self.next(name), self.today)
+            for name, ids in self.again.items()
+        }
+        return [Batch(name, of_ids, names=True) for name, of_ids in rows.items()]
 
-    def show(self) -> None:
-        """Write a run with the records that have come since the last one."""
-        if self._is_noted:
-            self._commit()
+    def _with(self, *batches: Batch) -> Run:
+        """Write the files of batches; return the run that has them."""
+        files = dict(self.run.files)
+        for log, rows, names, since in batches:
+            if rows.height:
+                added = LOGS[log].write(self.path, rows, names=names, since=since)
+                files[log] = self._merged(log, (*files.get(log, ()), added))
+        return replace(self.run, files=files)
 
-    def show_when_due(self) -> None:
-        """Do the same once an hour."""
-        if self._clock() - self._shown >= _SHOWN_EVERY:
-            self.show()
-
-    @property
-    def _lost(self) -> tuple[Loss, ...]:
-        return (*(self._run.lost if self._run else ()), *self._open.lost)
-
-    @property
-    def _base(self) -> Mapping[str, int]:
-        """The last versions before the last full sync, this one included."""
-        walk = self._open.walk
-        if walk is not None and walk.full:
-            return walk.base
-        return {} if self._run is None else self._run.last.base
-
-    def _listed(self, log: str) -> tuple[File, ...]:
-        """Return the files of the next run."""
-        names = {loss.name for loss in self._open.lost}
-        files = self._run.files.get(log, ()) if self._run else ()
-        return (
-            *(file for file in files if file.name not in names), *self._open.files.get(log, ()),
-        )  # fmt: skip
-
-    def _origin(self, log: str) -> Origin:
-        last = None if self._run is None else self._run.last
-        return Origin(FORMAT, log, self.about, self.kept, self._open.only, last, self.walk)
-
-    def _note(self) -> None:
-        self._open = replace(self._open, walk=self.walk if self._walking else None)
-        self._folder.runs.note(self._open)
-        self._is_noted = True
-
-    def _commit(self, *, is_done: bool = False) -> None:
-        run, pending, number = self._run, self._open, self._newest + 1
-        listed = {log: self._listed(log) for log in LOGS}
-        files, replaced = tidied(self._folder, self._origin, listed, MANY_FILES)
-        if is_done:
-            self._walked = number
-        point = Point(
-            number, self.today, self.walk.started, self.walk.since, self.kept,
-            None if pending.only is None else len(pending.only), dict(self._versions),
-            dict(self._base), self._walked, self._gap,
-        )  # fmt: skip
-        lost = [replace(loss, run=loss.run or number) for loss in self._lost]
-        former = run.history if run else ()
-        self._run = _written(
-            self._folder,
-            Run(
-                FORMAT, number, self.about, (*former, point), files, run.retired if run else {},
-                pending.only or (), tuple(lost),
-            ),
-            replaced, 0 if run is None else run.number,
-        )  # fmt: skip
-        self._gap = None
-        self._newest = number
-        self._open = replace(pending, after=number, walk=None, files={}, lost=())
-        self._is_noted = self._is_new = False
-        self._shown = self._clock()
-        self._folder.runs.note(None)
-        self._folder.complete()  # `Mirror.today` does not look itself
-        _sweep(self._folder, _KEEP_HOURS)
-
-
-def compact(folder: Folder, keep_hours: float) -> None:
-    """Merge the small files of all logs, and delete those that no reader needs.
-
-    Raises:
-        MirrorError: A file is damaged, or the disk cannot be written.
-    """
-    run, number = folder.look(), folder.runs.newest_number() + 1
-    if run is not None:
-        only = None if run.last.only is None else run.only
-        origin = Origin(FORMAT, "", run.about, run.last.contents, only, run.last)
-        files, replaced = tidied(folder, lambda log: replace(origin, log=log), run.files, least=2)
-        if replaced:
-            _written(folder, replace(run, number=number, files=files), replaced, run.number)
-    _sweep(folder, keep_hours)
-
-
-def tidied(
-    folder: Folder,
-    origin_of: Callable[[str], Origin],
-    files: Mapping[str, tuple[File, ...]],
-    least: int,
-) -> tuple[dict[str, tuple[File, ...]], list[File]]:
-    """Merge the small files of logs that have many.
-
-    Returns:
-        All files of each log, and those that were replaced.
-    """
-    tidy, replaced = dict[str, tuple[File, ...]](), list[File]()
-    for log, of_log in files.items():
-        listed = list(of_log)
-        for group in small_groups(of_log, least):
-            folder.checks.paths(group, anew=True)  # damaged rows must not get a new name
-            note = replace(origin_of(log), replaces=tuple(file.name for file in group)).text
-            listed[listed.index(group[0])] = LOGS[log].merged(folder.path, group, note)
+    def _merged(self, log: str, files: tuple[File, ...]) -> tuple[File, ...]:
+        """Return the files of a log, many small ones merged."""
+        listed = list(files)
+        for group in merged_groups(files, self.run.upto(log)):
+            listed[listed.index(group[0])] = LOGS[log].merged(self.path, group)
             listed = [file for file in listed if file not in group[1:]]
-            replaced += group
-        tidy[log] = tuple(listed)
-    return tidy, replaced
+        return tuple(listed)
+
+    def _commit(self, run: Run, under_way: UnderWay | None) -> None:
+        run = replace(run, number=self._number + 1, under_way=under_way)
+        self._folder.commit(run, self._former)
+        self.run = self._former = run
+        self._number, self._is_written = run.number, True
+        self.again = {}  # they are named now
 
 
-def _written(folder: Folder, run: Run, replaced: Sequence[File], after: int) -> Run:
-    """Write a run; return it with the files that it retires.
+def _last(run: Run, log: str) -> int:
+    """Return the last version of a log, be its rows there or lost."""
+    files = [*run.files.get(log, ()), *(loss.file for loss in run.lost if loss.log == log)]
+    last = max([run.upto(log), *(file.last for file in files)])
+    return max(last, _last(run, "cells")) if log == "reports" else last  # which have its versions
+
+
+def _upto(run: Run) -> dict[str, int]:
+    return {log: _last(run, log) for log in LOGS}
+
+
+def void_in(run: Run, name: str, point: Point | None = None) -> list[tuple[int, int]]:
+    """Return first and last versions of records of which a part is lost: the cells of reports.
+
+    Args:
+        run: The run.
+        name: Of the collection.
+        point: The one that is read, which may be older than the loss; None for what is written.
+    """
+    before = run.points[: run.points.index(point)] if point else run.points
+    known = {"", *(each.id for each in before)}
+    lost = [loss for loss in run.lost if loss.log == "cells" and loss.point in known]
+    return [(loss.file.first, loss.file.last) for loss in lost if name == "reports"]
+
+
+def standing_of(
+    folder: Path, name: str, files: Sequence[File], void: list[tuple[int, int]], upto: int = 0
+) -> Standing:
+    """Return what files of a collection say of each id.
 
     Args:
         folder: Of the mirror.
-        run: The run, with the files retired before.
-        replaced: Files that a merge has replaced.
-        after: Number of the run that it was made from.
+        name: Of the collection.
+        files: By ascending version.
+        void: As of `void_in`.
+        upto: The last version that counts; 0 for all.
     """
-    now, names, room = time.time(), run.names, folder.path / DATA
-    retired = {file.name: now for file in replaced} | run.retired
-    still = [n for n in retired if n not in names and (room / f"{n}.parquet").exists()]
-    run = replace(run, retired={name: retired[name] for name in still})
-    folder.runs.commit(run, after)
-    return run
 
+    def pieces(own: list[File]) -> Iterator[pl.DataFrame]:
+        group: list[File] = []
+        for number, file in enumerate(own, start=1):
+            group.append(file)
+            if number == len(own) or sum(each.rows for each in group) >= _PIECE:
+                rows = (
+                    LOGS[name]
+                    .scan([f"{folder}/{each.path}" for each in group])
+                    .select([*KEYS, *((LENGTHS, FILLED) if void else ())])
+                )
+                if upto and any(each.last > upto for each in group):
+                    rows = rows.filter(pl.col("version") <= upto)
+                yield rows.collect()
+                group = []
 
-def _sweep(folder: Folder, keep_hours: float) -> None:
-    run = folder.runs.newest()
-    retired = {} if run is None else run.retired
-    swept(folder.path, folder.runs.kept_names(), retired, keep_hours)
+    def read(*, names: bool) -> Pieces:
+        own = [file for file in files if file.names == names]
+        if sum(file.rows for file in own) > _PIECE:
+            return partial(pieces, own)
+        few = list(pieces(own))  # they are looked at twice
+        return lambda: iter(few)
+
+    return standing(read(names=True), read(names=False), void=void, missing=name == "units")

@@ -253,7 +253,7 @@ def test_over_http() -> None:
 
 @pytest.mark.slow
 def test_from_a_mirror(tmp_path: Path) -> None:
-    """A mirror needs no requests, and a part answers for itself alone."""
+    """A mirror needs no requests."""
     source = fk.sample(200)
     mirror = fk.Mirror(tmp_path / "ruz", register=source)
     mirror.sync()
@@ -263,11 +263,6 @@ def test_from_a_mirror(tmp_path: Path) -> None:
     table = mirror.estimate()
     assert table.filter(pl.col("count") > 0).select(known.columns).equals(known)
     assert mirror.estimate(n=50).equals(source.estimate(n=50))
-    part = fk.Mirror(tmp_path / "part", register=source, changed_since="2026-01-01")
-    part.sync()
-    with pytest.raises(fk.UsageError, match="this mirror holds what changed since 2026-01-01"):
-        part.estimate()
-    assert part.estimate(changed_since="2026-01-01")["listed"][0] > 0
 
 
 def test_nothing_to_draw_from() -> None:

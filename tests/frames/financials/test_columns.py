@@ -69,8 +69,8 @@ def test_a_mirror_has_the_same_columns(options: dict[str, Any], mirror: fk.Mirro
     expected = SAMPLE.financials([], **options).schema
 
     assert mirror.financials(mirror.units.ids(), 2016, **options).schema == expected
-    assert mirror.financials(year=2016, **options).collect_schema() == expected
-    assert mirror.financials(year=2016, **options).collect().schema == expected
+    assert mirror.scan_financials(year=2016, **options).collect_schema() == expected
+    assert mirror.scan_financials(year=2016, **options).collect().schema == expected
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ import polars as pl
 from finstat_kit.errors import UsageError
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import legible
-from finstat_kit.mirror.storage.versions import MISSING
+from finstat_kit.mirror.storage.rows import MISSING
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.records import KINDS, Content, First, Last, field_types, without_none
@@ -41,15 +41,11 @@ _ANY_DAY: Final = 65_535
 _NAMES: Final = {endpoint: name for name, endpoint in LISTS.items()}
 _PATHS: Final = {kind.path: name for name, kind in KINDS.items()}
 _TEMPLATE: Final = f"/api/{wire.TEMPLATE}"
-_DATED: Final = frozenset({f"/api/{UNITS}", f"/api/{wire.COUNTS}/{UNITS}"})
-_LISTS: Final = _DATED | {
-    f"/api/{part}{name}" for name in LISTS.values() for part in ("", f"{wire.COUNTS}/")
-}
 Records = Callable[[str, pl.Series], pl.DataFrame]
 Value = TypeVar("Value")
 
 
-class Served:
+class Answers:
     """Replies of a mirror.
 
     Args:
@@ -63,18 +59,8 @@ class Served:
         self._store: tuple[State, Store] | None = None
         self._lock = forks.free_in_child(threading.Lock())
 
-    def reply(self, method: str, path: str, query: str) -> Reply:
-        """Answer one request; what is not held is 503: a 404 would say that there is none."""
-        state = self._state()
-        since = parse_qs(query).get(wire.CHANGED_SINCE, [""])[0][:10]
-        if path in _LISTS and state.since is not None and since < str(state.since):
-            return not_held(state, method)  # a part is not the whole
-        if path in _LISTS - _DATED and state.since is None and since > str(BEGINNING):
-            return not_held(state, method)  # nor the whole a part: it has no days of them
-        return self.answer(method, path, query)
-
     def answer(self, method: str, path: str, query: str) -> Reply:
-        """Answer one request, and a list or a count by whatever is held."""
+        """Answer one request; what is not held is 503: a 404 would say that there is none."""
         state = self._state()
         id_ = parse_qs(query).get("id", [""])[0]
         if id_.isascii() and id_.isdigit() and len(id_) < 19 and method in ("GET", "HEAD"):
@@ -99,7 +85,7 @@ class Served:
             records = self._records(name, pl.Series("id", [id_], dtype=pl.Int64))
         except UsageError:
             return not_held(state, method)
-        if records.is_empty() and (state.since is not None or state.is_extract):
+        if records.is_empty() and state.is_part:
             return not_held(state, method)  # the register may have it
         if records.is_empty() and id_ in state.unreadable(name):
             return not_held(state, method)
@@ -112,9 +98,7 @@ class Served:
 def not_held(state: State, method: str) -> Reply:
     """Return the reply to a request for what a mirror does not hold."""
     kept = ", ".join(("units", *state.point.contents))
-    part = f" zmenené od {state.since}," if state.since else ""
-    some = f" obsah {state.point.only} jednotiek," if state.point.only is not None else ""
-    reason = f"not_held: kópia registra k {state.today} to neobsahuje; má{part}{some} {kept}"
+    reason = f"not_held: kópia registra k {state.today} to neobsahuje; má {kept}"
     reply = routes.refusal(503, reason, method)
     return reply._replace(headers=reply.headers | {wire.NOT_HELD: str(state.today)})
 
@@ -141,7 +125,7 @@ def _store_of(state: State) -> Store:
     def line(endpoint: str) -> Line:
         if endpoint == UNITS:
             return Line(units()[0]["id"].to_numpy(), units()[0]["changed"].to_numpy())
-        ids = state.listed(_NAMES[endpoint]).to_numpy()
+        ids = state.standing(_NAMES[endpoint]).listed.to_numpy()
         return Line(ids, np.full(len(ids), _ANY_DAY, dtype=np.uint16))
 
     return Store(
