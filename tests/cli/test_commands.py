@@ -323,22 +323,6 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_mirror_of_the_contents_of_some_units(tmp_path: Path) -> None:
-    """Their ids come from a file, as `ids` and `get` write it."""
-    folder, file = str(tmp_path / "ruz"), tmp_path / "some.csv"
-    with fk.sample(8).serve() as url:
-        run("ids", "--url", url, "--limit", "2", "--output", str(file))
-        first = run("sync", folder, "--url", url, "--contents", "--only", str(file))
-        refused = called("sync", folder, "--url", url, "--only", str(tmp_path / "none.csv"))
-
-    assert first.exit_code == 0
-    assert "contents of 2 units" in run("mirror", folder).stdout
-    assert fk.Mirror(folder).scan_financials(year=2018).collect().height == 2
-    assert refused.returncode == 2
-    assert "none.csv" in refused.stderr
-
-
-@pytest.mark.slow
 def test_a_mirror_of_the_contents_is_synced_within_a_budget(tmp_path: Path) -> None:
     """Their records are kept from then on; what is no time is refused."""
     folder = str(tmp_path / "ruz")

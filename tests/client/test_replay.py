@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.errors import CacheError, NotHeld
+from finstat_kit.errors import CacheError
 from tests.support.remote_sample import Behind, unchanged_ids
 
 
@@ -164,19 +164,3 @@ def test_a_mirror_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     fk.use(None)
     assert fk.units.count() == 50
     fk.use(None)
-
-
-@pytest.mark.slow
-def test_a_served_mirror_is_the_mirror(tmp_path: Path) -> None:
-    sample = fk.sample(50)
-    mirror = fk.Mirror(tmp_path / "ruz", register=sample)
-    mirror.sync()
-    with mirror.serve() as url, fk.using(url) as served:
-        ids = served.units.ids()
-        assert ids.equals(sample.units.ids())
-        assert served.units.get(ids).equals(sample.units.get(ids))
-        assert served.invented is True
-        for name in ("statements", "reports", "annual_reports"):
-            some = getattr(served, name)
-            with pytest.raises(NotHeld, match="má units"):
-                some.get(some.ids(limit=1))

@@ -125,7 +125,7 @@ def test_a_mirror_answers_for_all_units_as_for_some(mirror: fk.Mirror) -> None:
     _, unit, _ = sample()
     some = mirror.financials(mirror.units.ids(), 2023, filed_until=FIRST)
 
-    assert mirror.financials(year=2023, filed_until=FIRST).collect().equals(some)
+    assert mirror.scan_financials(2023, filed_until=FIRST).collect().equals(some)
     assert some.filter(unit_id=unit)["supersedes"].to_list() == [0]
 
 

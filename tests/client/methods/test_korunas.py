@@ -96,10 +96,11 @@ def test_half_a_filing_of_2008_without_a_currency_is_in_korunas() -> None:
 def test_a_mirror_knows_korunas(tmp_path: Path, year: int) -> None:
     """Also where a query asks for them."""
     unit, register = whole()["unit_id"], register_of(year, None, None)
-    mirror = fk.Mirror(tmp_path / "ruz", contents=True, only=[unit], register=register)
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     mirror.sync()
 
     expected = register.financials([unit], from_previous=True)
     assert_frame_equal(mirror.financials([unit], from_previous=True), expected)
-    lazy = mirror.financials().filter(currency="SKK").select("statement_id", "reason").collect()
-    assert lazy.rows() == [(whole()["statement_id"], "other_currency")] * (year == 2008)
+    korunas = mirror.scan_financials().filter(currency="SKK", unit_id=unit)
+    rows = korunas.select("statement_id", "reason").collect().rows()
+    assert rows == [(whole()["statement_id"], "other_currency")] * (year == 2008)
