@@ -33,6 +33,8 @@ PARTS: Final = {
     "frames": "pure functions",
     "service": "embedded register",
     "transport": "the network",
+    "calls": "checks of calls",
+    "given_frames": "frames that users pass",
     "arguments": "checks of what users pass",
     "protocol": "the register's rules and spelling, no I/O",
     "in_place": "files, written whole or not at all",

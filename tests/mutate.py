@@ -427,7 +427,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ids of another collection are refused",
-        "arguments.py:_ids_of_frame",
+        "given_frames.py:_ids_of_frame",
         "and foreign is None",
         "",
         "test_wrong_arguments_are_named_before_any_request",
@@ -1382,7 +1382,7 @@ MUTATIONS = [
     ),
     Mutation(
         "days of pandas are days",
-        "arguments.py:_column",
+        "given_frames.py:_column",
         "moments.cast(pl.Date) if is_day else moments",
         "moments",
         "test_days_and_numbers_with_a_gap_are_what_they_were",

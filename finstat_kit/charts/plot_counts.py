@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 from matplotlib.axes import Axes
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts import rows
 from finstat_kit.charts.parts import drawing, texts
@@ -29,7 +29,7 @@ _GAP: Final = 0.15  # inches between a bar, its number and the edge
 _WORDS: Final = Words("plot_counts")
 
 
-@arguments.checked_call
+@calls.checked_call
 def plot_counts(
     frame: labels.Frame,
     *,

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import ScaledTranslation
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts
 from finstat_kit.charts.parts.texts import Captions
@@ -94,7 +94,7 @@ class _Chart(NamedTuple):
         return (line for panel in self.panels for line in panel.lines if line.points.height)
 
 
-@arguments.checked_call
+@calls.checked_call
 def plot_history(
     frame: labels.Frame,
     *,

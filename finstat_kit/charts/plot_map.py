@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, texts, tiles
 from finstat_kit.charts.values import classes as scales, drawn_table
@@ -43,7 +43,7 @@ _GRIDS: Final = {
 }
 
 
-@arguments.checked_call
+@calls.checked_call
 def plot_map(
     frame: labels.Frame,
     *,

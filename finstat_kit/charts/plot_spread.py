@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts import rows
 from finstat_kit.charts.parts import drawing, texts
@@ -30,7 +30,7 @@ _TICK: Final = 10  # letters that a number below the axes takes
 _WORDS: Final = Words("plot_spread")
 
 
-@arguments.checked_call
+@calls.checked_call
 def plot_spread(
     frame: labels.Frame,
     *,

@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls, given_frames
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.plot_history import plot_history
@@ -44,7 +44,7 @@ _INKED: Final = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color
 _WORDS: Final = Words("unit_page")
 
 
-@arguments.checked_call
+@calls.checked_call
 def unit_page(
     unit: int | pl.DataFrame | pl.LazyFrame,
     *,
@@ -86,7 +86,7 @@ def unit_page(
     years = arguments.whole("years", years, 1, 100)
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
         unit = reg.units.get(unit)
-    record = arguments.collected("unit", unit)
+    record = given_frames.collected("unit", unit)
     if not set(UNITS) <= set(record.columns):
         record = reg.units.get(record)  # a frame with ids alone
     record = one_unit(record, "unit")

@@ -84,13 +84,13 @@ def ids_in(file: Path, collection: str) -> pl.Series:
     """Return the ids of a collection in a file: its own, or those that other records name."""
     import polars as pl
 
-    from finstat_kit import arguments
+    from finstat_kit import given_frames
 
     frame = table(file)
     named = next((frame[name] for name in _NAMING[collection] if name in frame.columns), None)
     if named is None:
         own = [_whole(frame["id"])] if "id" in frame.columns else []
-        return arguments.ids(frame.with_columns(own), of=collection)
+        return given_frames.ids(frame.with_columns(own), of=collection)
     if named.dtype == pl.String and named.name in _PLURAL:
         named = named.str.split(" ")
     named = named.explode() if named.dtype == pl.List else named

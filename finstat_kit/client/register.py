@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import AnyFrame, By, Checked, Frame, Grouping, Lang
+from finstat_kit.arguments import By, Grouping, Lang
+from finstat_kit.calls import Checked
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection, Units
 from finstat_kit.client.collections.fetching import Source
@@ -25,6 +26,7 @@ from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.frames.places.locations import Level
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.given_frames import AnyFrame, Frame
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.wire import CodelistName
 from finstat_kit.transport.base import Transport, is_loopback

@@ -16,8 +16,9 @@ import numpy as np
 import orjson
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import Lang, checked_call
+from finstat_kit import arguments, given_frames
+from finstat_kit.arguments import Lang
+from finstat_kit.calls import checked_call
 from finstat_kit.client.collections.fetching import Source
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
@@ -219,7 +220,7 @@ class Sample(Register):
 
     def vanish(self, ids: Ids) -> None:
         """Remove units from lists and records, which the register may do in breach of its rules."""
-        which = arguments.ids(ids).to_numpy()
+        which = given_frames.ids(ids).to_numpy()
         with self._changing:
             self._store = changes.without(self._store, which)
 
@@ -294,7 +295,7 @@ class Sample(Register):
             >>> sample.statements.get(interim)["typ"].item()
             'Priebežná'
         """
-        which = arguments.ids(ids).unique(maintain_order=True).to_numpy()
+        which = given_frames.ids(ids).unique(maintain_order=True).to_numpy()
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
         _check_case(case)
         with self._changing:
@@ -318,7 +319,7 @@ class Sample(Register):
         Raises:
             UsageError: An id is not of a statement, or *case* is unknown or not one of its year.
         """
-        which, day = arguments.ids(ids, of="statements").to_numpy(), _checked_day(on)
+        which, day = given_frames.ids(ids, of="statements").to_numpy(), _checked_day(on)
         _check_case(case)
         with self._changing:
             self._store, new = filed_stores.corrected(self._filed_store, which, on=day, case=case)
@@ -347,7 +348,7 @@ class Sample(Register):
         return pl.DataFrame(rows, schema=schema, orient="row")
 
     def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
-        which, day = arguments.ids(ids).to_numpy(), _checked_day(on)
+        which, day = given_frames.ids(ids).to_numpy(), _checked_day(on)
         with self._changing:
             self._store = changes.changed(self._store, which, on=day, state=state)
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import calls
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.client.current import drawn_from
 from finstat_kit.client.register import Register
 from finstat_kit.frames.findings.summary import summarized
 
 
-@arguments.checked_call
+@calls.checked_call
 def summary(
     figures: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_found
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
@@ -185,7 +185,7 @@ class LocalRegister(Register):
         """
         target = checked_path(path)
         state = self._state()
-        extracting.extract(state, target, arguments.ids(ids), partial(self._not_held, state))
+        extracting.extract(state, target, given_frames.ids(ids), partial(self._not_held, state))
         return self._at(target)
 
     def scan_cells(self, *, labels: bool = False) -> pl.LazyFrame:

@@ -11,11 +11,13 @@ import polars as pl
 import traitlets
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Frame, Lang, checked_call
+from finstat_kit.arguments import Lang
+from finstat_kit.calls import checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.number_format import day_text
+from finstat_kit.given_frames import Frame
 from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base, in_browser
 from finstat_kit.widgets.controls.background import FinishedWork, LatestWins

@@ -7,11 +7,13 @@ from functools import partial
 import polars as pl
 import traitlets
 
-from finstat_kit.arguments import Frame, Lang, checked_call
+from finstat_kit.arguments import Lang
+from finstat_kit.calls import checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.errors import invalid
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.places.locations import LEVELS
+from finstat_kit.given_frames import Frame
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.in_browser import TypeAhead
 from finstat_kit.widgets.controls.options import FIELDS, Path, Places

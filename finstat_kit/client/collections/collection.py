@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import Checked
+from finstat_kit import arguments, given_frames
+from finstat_kit.calls import Checked
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import get_records
 from finstat_kit.client.collections.walk import Pages
@@ -244,7 +244,7 @@ class Collection(Checked):
         arguments.one_of("errors", errors, ("raise", "keep"))
         return get_records(
             self._name,
-            arguments.ids(ids, of=self._name),
+            given_frames.ids(ids, of=self._name),
             self._session,
             keep=errors == "keep",
             max_requests=max_requests,

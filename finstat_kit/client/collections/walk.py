@@ -15,7 +15,7 @@ from typing import Self
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Since
 from finstat_kit.client.session import Session
 from finstat_kit.errors import RegisterError, UsageError, attaching, invalid, warn
@@ -363,8 +363,8 @@ def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[s
     request.
     """
     choices = {
-        "ico": None if ico is None else arguments.several_digits("ico", ico, ICO),
-        "dic": None if dic is None else arguments.several_digits("dic", dic, DIC),
+        "ico": None if ico is None else given_frames.several_digits("ico", ico, ICO),
+        "dic": None if dic is None else given_frames.several_digits("dic", dic, DIC),
         "legal_form_code": None
         if legal_form_code is None
         else arguments.legal_form_codes(legal_form_code),

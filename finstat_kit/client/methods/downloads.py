@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.session import Session
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, attaching, invalid
@@ -97,7 +97,7 @@ def _folder(folder: object) -> Path:
 
 
 def _files(attachments: object, folder: Path) -> list[_File]:
-    frame = arguments.collected("attachments", attachments)
+    frame = given_frames.collected("attachments", attachments)
     types = {name: (dtype, pl.Null()) for name, dtype in ATTACHMENTS.items()}
     if not {"id", "report_id"} <= set(frame.columns) or any(
         frame.schema[name] not in types[name] for name in types if name in frame.columns
@@ -108,7 +108,7 @@ def _files(attachments: object, folder: Path) -> list[_File]:
             "is not a frame of attachments",
             give="what fk.attachments(reports) returns",
         )
-    arguments.ids(frame["id"].drop_nulls(), "attachments")
+    given_frames.ids(frame["id"].drop_nulls(), "attachments")
     rows = frame.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(

@@ -9,7 +9,7 @@ from typing import Final, get_args
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections.collection import Units, one_unit
 from finstat_kit.client.collections.fetching import (
     Wanted,
@@ -111,7 +111,7 @@ def _expected_requests(
     """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
     cost = session.source.cost
     if records is None:
-        fetched = cost * arguments.ids(units, "units").n_unique()
+        fetched = cost * given_frames.ids(units, "units").n_unique()
         counts = pl.repeat(_STATEMENTS_OF_A_UNIT, fetched, eager=True)
     else:
         fetched = 0
@@ -152,7 +152,7 @@ def items(
     arguments.one_of("activity", activity, get_args(item_rules.Activity))
     if frame is None or isinstance(frame, str):
         return item_rules.listed(frame)
-    frame = arguments.collected("frame", frame)
+    frame = given_frames.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.cells returns")
@@ -272,7 +272,7 @@ def _units_given(
     expected, at_most = _expected(session, records, units, years, reports=reports)
     refuse_long_work(expected, session, most, at_most)
     if records is None:
-        ids = arguments.ids(units, "units").unique(maintain_order=True)
+        ids = given_frames.ids(units, "units").unique(maintain_order=True)
         with fetching():
             records = records_or_ids("units", ids, session)
         # The records show how many statements there are; before, their number was a guess.
@@ -401,7 +401,7 @@ def _records_given(units: Given) -> pl.DataFrame | None:
             f": the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}",
             give="records as fk.units.get returns them",
         )
-    arguments.ids(units, "units")
+    given_frames.ids(units, "units")
     schema = pl.Schema({name: KINDS["units"].schema[name] for name in _OF_UNITS})
     for name in _OF_UNITS[2:]:
         dtype = units.schema.get(name, pl.Null())

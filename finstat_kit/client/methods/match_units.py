@@ -8,8 +8,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import AnyFrame
+from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Units
 from finstat_kit.client.collections.fetching import records_or_ids, refuse_long_work
@@ -26,6 +25,7 @@ from finstat_kit.errors import (
 )
 from finstat_kit.frames.places import match_names
 from finstat_kit.frames.units import matching
+from finstat_kit.given_frames import AnyFrame
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import has_check_digit
@@ -51,7 +51,7 @@ def match_units(
     progress: bool | None,
 ) -> pl.DataFrame:
     """Match the rows of a frame with units; see `Register.match_units`."""
-    rows = matching.columns(arguments.collected("frame", frame), ico=ico, name=name, place=place)
+    rows = matching.columns(given_frames.collected("frame", frame), ico=ico, name=name, place=place)
     # Those of a mirror are read at the first search.
     names = None if name is None else session.source.names()
     if names is None and ico is None:

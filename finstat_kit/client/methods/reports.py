@@ -8,8 +8,8 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import Frame, Lang
+from finstat_kit import given_frames
+from finstat_kit.arguments import Lang
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.session import Session
 from finstat_kit.errors import invalid, warn
@@ -20,6 +20,7 @@ from finstat_kit.frames.reports import cells as report_cells
 from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
 from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, is_foreign, last_day
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
+from finstat_kit.given_frames import Frame
 
 _NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
 _NO_EURO: Final = 'some amounts are not in euro; fk.check_reports(reports)["reasons"] lists whose'
@@ -61,7 +62,7 @@ def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
     columns = pl.Schema({name: FILINGS[name] for name in names})
     if filings is None:
         return pl.DataFrame(schema=columns)
-    frame = arguments.collected("filings", filings)
+    frame = given_frames.collected("filings", filings)
     if absent := [name for name in columns if name not in frame.columns]:
         raise invalid(
             "filings",

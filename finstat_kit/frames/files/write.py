@@ -10,7 +10,7 @@ from typing import Final, Literal
 import polars as pl
 from polars import selectors as cs
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls, given_frames
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.files.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
@@ -34,7 +34,7 @@ _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 _WITHIN: Final = r"([\n\r\t;,|])('*[=@]|'+[+-]|[+-][^\n\r\t;,|]*[^\d\s.,;|])"
 
 
-@arguments.checked_call
+@calls.checked_call
 def write(
     frame: pl.DataFrame | pl.LazyFrame,
     path: str | os.PathLike[str],
@@ -81,7 +81,7 @@ def write(
         ...     fk.write(fk.regions(), f"{folder}/regions.xlsx", note=fk.cite()).name
         'regions.xlsx'
     """
-    frame = arguments.collected("frame", frame)
+    frame = given_frames.collected("frame", frame)
     path = arguments.path("path", path, "counts.xlsx")
     form = form_of(path)
     for name, given, formats in (

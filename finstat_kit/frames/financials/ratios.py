@@ -15,9 +15,10 @@ from typing import Final, Literal, overload
 import polars as pl
 from msgspec import Struct
 
-from finstat_kit.arguments import Frame, checked_call, not_polars
+from finstat_kit.calls import checked_call
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, items
+from finstat_kit.given_frames import Frame, not_polars
 from finstat_kit.protocol.shipped import read
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, filings, ratios
 from finstat_kit.frames.financials.reasons import has_figures
@@ -34,7 +34,7 @@ _IDENTITY: Final[tuple[str, ...]] = (
 )
 
 
-@arguments.checked_call
+@calls.checked_call
 def growth(
     panel: pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],

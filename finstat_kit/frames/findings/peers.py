@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Grouping
 from finstat_kit.errors import invalid
 from finstat_kit.frames.findings import values
@@ -34,7 +34,7 @@ PEERS: Final = pl.Schema(
 )
 
 
-@arguments.checked_call
+@calls.checked_call
 def peers(
     figures: pl.DataFrame | pl.LazyFrame,
     unit: int,

@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.arguments import Frame
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.given_frames import Frame
 from finstat_kit.protocol.shipped import data_folder
 
 

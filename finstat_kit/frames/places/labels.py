@@ -11,10 +11,11 @@ from typing import Final, NamedTuple, TypeVar, cast
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import Lang, lang as checked_lang, near, not_polars
+from finstat_kit import arguments, given_frames
+from finstat_kit.arguments import Lang, lang as checked_lang, near
 from finstat_kit.errors import UsageError, invalid, value_in_python
 from finstat_kit.frames.places import groups
+from finstat_kit.given_frames import not_polars
 from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS, LOCATION_FIELDS
 
@@ -67,13 +68,13 @@ def entries(codelist: str, lookup: Lookup) -> pl.DataFrame:
 
 
 def resolve_labels(
-    frame: arguments.Frame,
+    frame: given_frames.Frame,
     lookup: Lookup,
     *,
     lang: Lang = "sk",
     columns: Columns = None,
     front: bool = False,
-) -> arguments.Frame:
+) -> given_frames.Frame:
     """Add the label behind each code; see `Register.resolve_labels`."""
     name = f"name_{checked_lang(lang)}"
     schema = schema_of(frame)

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.errors import invalid
 from finstat_kit.frames.places.labels import holds_codes
 from finstat_kit.frames.places.locations import LEVELS
@@ -39,7 +39,7 @@ _LONG_NAME: Final = 10  # letters, of which two may be wrong
 def match(places: pl.DataFrame, names: object, level: str, argument: str = "names") -> pl.DataFrame:
     """Match names or codes with the places of a level; see `Register.match_places`."""
     arguments.one_of("level", level, LEVELS)
-    inputs = _texts(arguments.polars_of(argument, names), argument)
+    inputs = _texts(given_frames.polars_of(argument, names), argument)
     index = _PlaceIndex(places.filter(pl.col("level") == level))
     given = pl.DataFrame({"text": inputs.drop_nulls().unique()}, schema={"text": pl.String})
     distinct = {
@@ -172,7 +172,7 @@ def _texts(names: object, argument: str) -> pl.Series:
             dtype=pl.String,
         )
     if not isinstance(names, pl.Series):
-        raise arguments.not_polars(argument, names, "a Series, or a list")
+        raise given_frames.not_polars(argument, names, "a Series, or a list")
     dtype = names.dtype
     if not dtype.is_integer() and not holds_codes(dtype):
         raise invalid(argument, ..., f"is a Series of {dtype}", give="names or codes, as text")

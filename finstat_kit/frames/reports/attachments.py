@@ -8,8 +8,9 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.arguments import Frame, checked_call, not_polars
+from finstat_kit.calls import checked_call
 from finstat_kit.errors import invalid
+from finstat_kit.given_frames import Frame, not_polars
 
 _FILES: Final = "prilohy"
 _FIELDS: Final[dict[str, pl.DataType]] = {

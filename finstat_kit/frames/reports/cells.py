@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.arguments import not_polars
 from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.templates import MEASURE, PERIOD
 from finstat_kit.frames.text.catalogue import Words
+from finstat_kit.given_frames import not_polars
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.forms import Form, FormOf
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader, checked
@@ -202,7 +202,7 @@ def form_name(form: Form, lang: Lang, after: str = "") -> str:
 
 
 def _single_report(report: object) -> pl.DataFrame:
-    frame = arguments.collected("report", report)
+    frame = given_frames.collected("report", report)
     checked(frame, "report")
     if frame.height != 1:
         raise invalid(

@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import arguments
+from finstat_kit import arguments, calls
 from finstat_kit.frames.counts import count_by, estimation
 from finstat_kit.frames.files.quantities import quantity_of
 from finstat_kit.frames.financials import assemble, filings, items, ratios
@@ -64,7 +64,7 @@ _MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_restated", "_reaso
 _CODED: Final = {"nace_filed": "activities"}
 
 
-@arguments.checked_call
+@calls.checked_call
 def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFrame:
     """Explain the columns of records or results: a codebook. Sends no request.
 

@@ -12,7 +12,7 @@ import polars as pl
 import traitlets
 from IPython.core.getipython import get_ipython
 
-from finstat_kit import arguments
+from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
@@ -210,7 +210,7 @@ def records(
     Raises:
         UsageError: Not a frame, or a column is missing or of another type.
     """
-    frame = arguments.collected("units", frame)
+    frame = given_frames.collected("units", frame)
     present = [name for name in optional if name in frame.columns]
     check_columns(frame.schema, (*needed, *present), "units")
     return frame
