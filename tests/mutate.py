@@ -512,22 +512,22 @@ MUTATIONS = [
     # Which unit, whose register.
     Mutation(
         "a number is sought as an IČO without its zeros, too",
-        "collection.py:numbers_meant",
+        "find.py:numbers_meant",
         'meanings["ico"] = ico',
         "pass",
         "test_a_number_is_sought_as_everything_that_it_may_be",
     ),
     Mutation(
         "a number of two units is an error where one is wanted",
-        "collection.py:unit_of",
+        "find.py:unit_of",
         "sum(numbers.values())",
         "1",
         "test_a_number_of_two_units_is_an_error_that_lists_both",
     ),
     Mutation(
         "a scan over requests is refused",
-        "session.py:Session.at_hand",
-        "return not self.source.cost or",
+        "source.py:Source.at_hand",
+        "return not self.cost or",
         "return True or",
         "test_a_scan_over_requests_is_refused_with_the_cure",
     ),
@@ -634,7 +634,7 @@ MUTATIONS = [
     Mutation(
         "figures of too many units are refused before the first request",
         "financials.py:_units_given",
-        "refuse_long_work(expected, session, most, at_most)",
+        "refuse_long_work(expected, source.session, most, at_most)",
         "pass",
         "test_long_work_is_refused_first",
     ),

@@ -15,7 +15,7 @@ from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.plot_history import plot_history
 from finstat_kit.charts.values import figures
 from finstat_kit.client import current
-from finstat_kit.client.collections.collection import one_unit
+from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.register import Register
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings.peers import peers as compared

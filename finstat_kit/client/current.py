@@ -19,9 +19,10 @@ from typing import Final, cast, overload
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client import openers
-from finstat_kit.client.collections.collection import Collection, Units
+from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.sample import sample
+from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies

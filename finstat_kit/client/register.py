@@ -18,9 +18,11 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.calls import Checked
 from finstat_kit.client import methods
-from finstat_kit.client.collections.collection import Collection, Units
-from finstat_kit.client.collections.fetching import Source
-from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Inner, Session
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.fetching import Requested
+from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Session
+from finstat_kit.client.source import Inner, Source
+from finstat_kit.client.units import Units
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels, locations as places
@@ -128,11 +130,15 @@ class Register(Inner, Checked):
         )
         self._max_age: float | None = None
         self._keep(cache, max_age)
-        self._session.source = Source(self._session)
-        self.units = Units("units", self._session)
-        self.statements = Collection("statements", self._session)
-        self.reports = Collection("reports", self._session)
-        self.annual_reports = Collection("annual_reports", self._session)
+        self._source = self._answering()
+        self.units = Units("units", self._source)
+        self.statements = Collection("statements", self._source)
+        self.reports = Collection("reports", self._source)
+        self.annual_reports = Collection("annual_reports", self._source)
+
+    def _answering(self) -> Source:
+        """Return what answers for this register."""
+        return Requested(self._session)
 
     def _keep(self, cache: str | Path | None, max_age: str | float | timedelta | None) -> None:
         """Keep replies in a file, if one is given."""
@@ -270,7 +276,7 @@ class Register(Inner, Checked):
             │ SK021 ┆ Trnavský kraj     ┆ Region of Trnava     ┆ null        │
             └───────┴───────────────────┴──────────────────────┴─────────────┘
         """
-        return self._session.source.codelist("regions", refresh=refresh)
+        return self._source.codelist("regions", refresh=refresh)
 
     def districts(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the districts (okresy), from ``/api/okresy``; otherwise as `regions`.
@@ -283,7 +289,7 @@ class Register(Inner, Checked):
             ...     fk.districts().height
             79
         """
-        return self._session.source.codelist("districts", refresh=refresh)
+        return self._source.codelist("districts", refresh=refresh)
 
     def municipalities(self, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch the municipalities (sídla), from ``/api/sidla``; otherwise as `regions`.
@@ -296,7 +302,7 @@ class Register(Inner, Checked):
             ...     fk.municipalities()["name_sk"].to_list().count("Lúčka")
             4
         """
-        return self._session.source.codelist("municipalities", refresh=refresh)
+        return self._source.codelist("municipalities", refresh=refresh)
 
     def codelist(self, name: CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
         """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
@@ -320,7 +326,7 @@ class Register(Inner, Checked):
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
         """
         arguments.one_of("name", name, tuple(wire.CODELISTS))
-        return self._session.source.codelist(name, refresh=refresh)
+        return self._source.codelist(name, refresh=refresh)
 
     def locations(
         self, text: str | None = None, *, level: Level | None = None, refresh: bool = False
@@ -354,7 +360,7 @@ class Register(Inner, Checked):
             ('SK032D516589', 'Žiar nad Hronom', 'Žiar nad Hronom', 'Žiar nad Hronom',
              'Banskobystrický kraj')
         """
-        found = methods.reference.locations(self._session, refresh=refresh)
+        found = methods.reference.locations(self._source, refresh=refresh)
         return places.search(found, text, level)
 
     def codelists(self) -> pl.DataFrame:
@@ -692,7 +698,7 @@ class Register(Inner, Checked):
              (578, 'Skúška Dub 207, s. r. o.', 'name'), (None, None, 'ambiguous')]
         """
         return methods.match_units.match_units(
-            self._session, self.units, frame, ico=ico, name=name, place=place, dry_run=dry_run,
+            self._source, frame, ico=ico, name=name, place=place, dry_run=dry_run,
             max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
@@ -751,7 +757,7 @@ class Register(Inner, Checked):
             (500, 20000)
         """
         return methods.estimate.estimate(
-            self._session, by, n=n, seed=seed, changed_since=changed_since,
+            self._source, by, n=n, seed=seed, changed_since=changed_since,
             max_requests=max_requests, lang=self._language(lang), progress=progress,
         )  # fmt: skip
 
@@ -777,7 +783,7 @@ class Register(Inner, Checked):
             ...     fk.templates().filter(id=699).row(0)
             (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
-        return methods.reference.listed_templates(self._session, refresh=refresh)
+        return methods.reference.listed_templates(self._source, refresh=refresh)
 
     def template(
         self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
@@ -826,7 +832,7 @@ class Register(Inner, Checked):
              (2, 0, 'current', None), (2, 1, 'previous', None)]
         """
         arguments.one_of("part", part, ("rows", "columns"))
-        return methods.reference.template_part(self._session, template, part, refresh=refresh)
+        return methods.reference.template_part(self._source, template, part, refresh=refresh)
 
     def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
         """Read reports into tidy cells: one row per filled cell.
@@ -873,7 +879,7 @@ class Register(Inner, Checked):
             >>> assets.select("number", "period", "measure", "value").rows()
             [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
         """
-        return methods.reports.cells(self._session, reports, labels=labels, blanks=blanks)
+        return methods.reports.cells(self._source, reports, labels=labels, blanks=blanks)
 
     def check_reports(
         self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None
@@ -926,7 +932,7 @@ class Register(Inner, Checked):
             >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
             [{'table': 2, 'reason': 'length_mismatch'}]
         """
-        return methods.reports.check_reports(self._session, reports, filings)
+        return methods.reports.check_reports(self._source, reports, filings)
 
     def as_filed(
         self,
@@ -965,7 +971,7 @@ class Register(Inner, Checked):
             ['1\xa0250', '']
         """
         filed = methods.reports.reports_as_filed(
-            self._session, report, lang=self._language(lang), filled=filled, title=title
+            self._source, report, lang=self._language(lang), filled=filled, title=title
         )
         filed.source = self._citation(filed.lang)
         return filed
@@ -1015,7 +1021,7 @@ class Register(Inner, Checked):
             ['downloaded', 'downloaded']
         """
         return methods.downloads.download(
-            self._session, attachments, folder, max_bytes=max_bytes, max_requests=max_requests,
+            self._source, attachments, folder, max_bytes=max_bytes, max_requests=max_requests,
             progress=progress,
         )  # fmt: skip
 
@@ -1075,7 +1081,7 @@ class Register(Inner, Checked):
             [(2015, 12, 'Riadna', True)]
         """
         return methods.financials.filings(
-            self._session, units, year, ico=ico, consolidated=consolidated,
+            self._source, units, year, ico=ico, consolidated=consolidated,
             filed_until=filed_until, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
@@ -1134,7 +1140,7 @@ class Register(Inner, Checked):
             >>> fk.items("dlhodobe uvery")["item"].to_list()
             ['bank_loans_non_current']
         """
-        return methods.financials.items(self._session, frame, activity)
+        return methods.financials.items(self._source, frame, activity)
 
     def financials(
         self,
@@ -1225,7 +1231,7 @@ class Register(Inner, Checked):
             [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
         """
         return methods.financials.financials(
-            self._session, units, year, ico=ico, consolidated=consolidated,
+            self._source, units, year, ico=ico, consolidated=consolidated,
             from_previous=from_previous, filed_until=filed_until, items=items, family=family,
             activity=activity, dry_run=dry_run, max_requests=max_requests, progress=progress,
         )  # fmt: skip
@@ -1280,8 +1286,8 @@ class Register(Inner, Checked):
             (2017, 699, 4750175)
         """
         history = methods.financials.statement_history(
-            self._session, unit, years, table, blanks=blanks, lang=self._language(lang),
-            source=self._source_name(self._language(lang)),
+            self._source, unit, years, table, blanks=blanks, lang=self._language(lang),
+            source_name=self._source_name(self._language(lang)),
         )  # fmt: skip
         history.source = self._citation(history.lang)
         return history

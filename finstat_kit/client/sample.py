@@ -19,9 +19,10 @@ import polars as pl
 from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.calls import checked_call
-from finstat_kit.client.collections.fetching import Source
+from finstat_kit.client.collections.fetching import Requested
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import ProtocolError, UsageError, invalid
 from finstat_kit.frames.text import number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
@@ -43,7 +44,7 @@ _WORDS: Final = Words("sample")
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
 
-class _SampleSource(Source):
+class _SampleSource(Requested):
     """What answers for a sample, which holds the names of its units."""
 
     in_process = True
@@ -83,7 +84,9 @@ class Sample(Register):
         self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
         self._changing = forks.free_in_child(threading.Lock())
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
-        self._session.source = _SampleSource(self._session, self._names)
+
+    def _answering(self) -> Source:
+        return _SampleSource(self._session, self._names)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a call of `fk.sample` with the same arguments.

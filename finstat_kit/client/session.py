@@ -7,19 +7,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import polars as pl
 
-from finstat_kit import arguments
-from finstat_kit.arguments import Lang
 from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport import forks
 from finstat_kit.transport.exchange import Exchange
-
-if TYPE_CHECKING:
-    from finstat_kit.client.collections.fetching import Source
 
 T = TypeVar("T")
 # Requests per second of a real host, unless another rate is given: none is published, and other
@@ -53,7 +48,6 @@ class Session:
         rate: Maximum number of requests per second, None for no limit.
         remote: Whether the host is real: bars are shown and long work is refused.
         today: Returns the register's day.
-        source: What answers: requests, or a mirror's directory.
         max_age: Seconds for which cached records are used without checking for changes.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
         fetched: Codelists and forms fetched so far.
@@ -67,7 +61,6 @@ class Session:
     rate: float | None
     remote: bool
     today: Callable[[], date]
-    source: Source = field(init=False)
     max_age: float = 0.0
     replayed: bool = False
     fetched: Fetched = field(default_factory=Fetched)
@@ -76,13 +69,6 @@ class Session:
     def watched(self) -> bool:
         """Whether work may take long enough for a bar."""
         return self.remote and not self.replayed
-
-    @property
-    def at_hand(self) -> bool:
-        """Whether all records are at hand, so that a scan of them takes no requests."""
-        # What a sample answers to a scan could not be replayed: its records are no list.
-        is_kept = self.exchange.cache is not None
-        return not self.source.cost or (self.source.in_process and not is_kept)
 
     def seconds_of(self, requests: int) -> tuple[float, float]:
         """Return how long requests of records take, at least and at most.
@@ -119,33 +105,3 @@ class Session:
         if refresh:
             return self.exchange.get(request, stop)
         return self.exchange.kept(request, stop, day=self.today())
-
-
-class Inner:
-    """The inner interface of a register: all that charts, widgets, the command and mirrors use.
-
-    Users have the public one; what else begins with "_" belongs to the register alone.
-    """
-
-    lang: Lang
-    _session: Session
-
-    def _language(self, lang: Lang | None) -> Lang:
-        """Return the language of a call, the register's own if none is given."""
-        return arguments.lang(self.lang if lang is None else lang)
-
-    def _lookup(self, codelist: str) -> pl.DataFrame:
-        """Return a codelist."""
-        return self._session.source.codelist(codelist)
-
-    @property
-    def _use_arguments(self) -> str | None:
-        """The arguments of `fk.use` that choose the same register in the same state, if any do."""
-        raise NotImplementedError
-
-    def _source_name(self, lang: Lang) -> str:
-        """Name the source of the data, for titles, panels and citations.
-
-        Only the live host is called the Register of Financial Statements.
-        """
-        raise NotImplementedError

@@ -11,7 +11,7 @@ from pydantic import Field
 import finstat_kit as fk
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Grouping, Lang
-from finstat_kit.client.collections.collection import unit_of
+from finstat_kit.client.methods.find import unit_of
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import LIVE_RATE
 from finstat_kit.errors import CacheError, UsageError, invalid
@@ -225,7 +225,7 @@ class Tools:
 
     def _id(self, unit: str) -> int:
         try:
-            return unit_of(self._register.units, unit, "unit", marked)
+            return unit_of(self._register._source, unit, "unit", marked)
         except UsageError as error:
             if "no such unit" not in error.message:
                 raise
@@ -244,7 +244,7 @@ class Tools:
     def _beyond(self, changed_since: str | None) -> int | None:
         """Return the number of units if their records are more than a call can request."""
         reg = self._register
-        if reg._session.at_hand:
+        if reg._source.at_hand:
             return None
         try:
             number = reg.units.count(changed_since=changed_since)
@@ -255,7 +255,7 @@ class Tools:
     def _records(self, changed_since: str | None = None) -> tuple[pl.DataFrame, str]:
         """Return the records of all units, and the text that gives them."""
         reg = self._register
-        if reg._session.at_hand:
+        if reg._source.at_hand:
             records = reg.units.scan(changed_since=changed_since).collect()
             return records, f"fk.units.scan(changed_since={changed_since!r}).collect()"
         ids = reg.units.ids(changed_since=changed_since)

@@ -18,7 +18,7 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from finstat_kit.client.collections.fetching import Wanted
+from finstat_kit.client.source import Wanted
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
 from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables

@@ -13,10 +13,11 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.fetching import Part, Source, Wanted, not_found
+from finstat_kit.client.collections.fetching import Requested, not_found
 from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
 from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.register import Register
+from finstat_kit.client.source import Part, Source, Wanted
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.chosen_items import chosen
@@ -64,7 +65,6 @@ class LocalRegister(Register):
         self._states = States(self._folder)
         self._answers = Answers(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
-        self._session.source = _MirrorSource(self)
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
         self._is_damaged = False
@@ -72,6 +72,9 @@ class LocalRegister(Register):
             self._folder.newest()
         except MirrorError:
             self._is_damaged = True
+
+    def _answering(self) -> Source:
+        return _MirrorSource(self)
 
     def __repr__(self) -> str:
         run = self._folder.last_read
@@ -218,7 +221,7 @@ class LocalRegister(Register):
         with legible(self.path):
             templates = state.newest("reports").select(pl.col("idSablony").unique().drop_nulls())
             used = templates.collect(engine="streaming")["idSablony"].sort()
-        form_of = shipped_first(self._session)
+        form_of = shipped_first(self._source)
         known = {template: form for template in used if (form := form_of(template)) is not None}
         return described(state.current_cells(), layout_of(known, schema), schema)
 
@@ -295,7 +298,7 @@ class LocalRegister(Register):
 
     def _figures(self, state: State) -> Figures:
         return Figures(
-            state, shipped_first(self._session), register_first(self._session),
+            state, shipped_first(self._source), register_first(self._source),
             partial(self._kept, state),
         )  # fmt: skip
 
@@ -342,7 +345,7 @@ class LocalRegister(Register):
         return words.not_held(name, absent.to_list(), many, day=self._day, part=state.is_part)
 
 
-class _MirrorSource(Source):
+class _MirrorSource(Requested):
     """What answers for a mirror: its directory."""
 
     cost = 0

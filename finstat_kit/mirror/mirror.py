@@ -136,7 +136,7 @@ class Mirror(LocalRegister):
         if max_missing is not None:
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
         seconds = None if budget is None else arguments.span("budget", budget)
-        register = self._source()
+        register = self._origin()
         with self._folder.writing():
             return Sync(
                 self._folder, register, self._contents, Budget(register, seconds), max_missing,
@@ -358,7 +358,7 @@ class Mirror(LocalRegister):
     def _at(self, path: Path) -> LocalRegister:
         return Mirror(path)
 
-    def _source(self) -> Register:
+    def _origin(self) -> Register:
         register = current.named(self._copied)
         if isinstance(register, LocalRegister):
             raise UsageError(

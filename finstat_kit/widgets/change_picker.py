@@ -22,7 +22,7 @@ from finstat_kit.protocol import wire
 from finstat_kit.widgets.controls import base, in_browser
 from finstat_kit.widgets.controls.background import FinishedWork, LatestWins
 from finstat_kit.widgets.html import reproduce
-from finstat_kit.widgets.html.texts import failed, since_text, words
+from finstat_kit.widgets.texts import failed, since_text, words
 
 # The days that changed_since="-7d" and "-30d" are.
 _QUICK: Final[dict[str, Callable[[date], date | None]]] = {

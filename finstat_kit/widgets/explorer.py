@@ -30,8 +30,8 @@ from finstat_kit.widgets.controls.in_browser import TileMap
 from finstat_kit.widgets.controls.options import FIELDS
 from finstat_kit.widgets.html import drawn, reproduce
 from finstat_kit.widgets.html.panel import Shown, folded_table, head, panel, title
-from finstat_kit.widgets.html.texts import failed, words
 from finstat_kit.widgets.location_picker import LocationPicker
+from finstat_kit.widgets.texts import failed, words
 
 _BELOW: dict[str | None, By] = {
     None: "kraj",

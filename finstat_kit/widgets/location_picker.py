@@ -18,7 +18,7 @@ from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.in_browser import TypeAhead
 from finstat_kit.widgets.controls.options import FIELDS, Path, Places
 from finstat_kit.widgets.html import reproduce
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.texts import words
 
 
 class LocationPicker(base.Picker):

@@ -10,8 +10,8 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.collection import matching_units, numbers_meant
 from finstat_kit.client.methods.financials import figures_and_reports
+from finstat_kit.client.methods.find import matching_units, numbers_meant
 from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
@@ -25,7 +25,7 @@ from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.in_browser import TypeAhead
 from finstat_kit.widgets.html import filing_panel, reproduce
-from finstat_kit.widgets.html.texts import failed, words
+from finstat_kit.widgets.texts import failed, words
 
 _NEEDED = ("id", "ico", "nazovUJ")
 _OPTIONAL = ("mesto",)
@@ -284,10 +284,10 @@ class StatementViewer(base.Picker):
         """Return records of the units that match a text, and how many match."""
         units = self._register.units
         is_number = len("".join(text.split())) >= _LEAST_DIGITS and numbers_meant(text)
-        is_sought = is_number or self._register._session.source.has_names
+        is_sought = is_number or self._register._source.has_names
         if not is_sought or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
-        matches, numbers = matching_units(units, text, _OFFERED)
+        matches, numbers = matching_units(self._register._source, text, _OFFERED)
         ids = matches["id"].clear() if given_up() else matches["id"]
         return units.get(ids, errors="keep", progress=False), sum(numbers.values())
 
@@ -355,7 +355,7 @@ class StatementViewer(base.Picker):
 
     def _fetch_years(self, filing: _ReadFiling, _: Callable[[], bool]) -> _Years:
         figures, listed = figures_and_reports(
-            self._register._session, filing.record, filing.filings, None
+            self._register._source, filing.record, filing.filings, None
         )
         return _Years(filing.record, figures, listed)
 
@@ -392,7 +392,7 @@ class StatementViewer(base.Picker):
             return None
         return history(
             years.record.row(0, named=True), years.figures, years.listed,
-            shipped_first(self._register._session), self.table.value,
+            shipped_first(self._register._source), self.table.value,
             source=self._register._source_name(self.lang), blanks=self.blanks.value, lang=self.lang,
         )  # fmt: skip
 
@@ -425,7 +425,7 @@ class StatementViewer(base.Picker):
             return failed(outcome.error, self.lang)
         if self.value is not None:
             return texts["loading_statements"]
-        takes_names = self._given or self._register._session.source.has_names
+        takes_names = self._given or self._register._source.has_names
         return "" if takes_names else texts["only_numbers"]
 
     def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:

@@ -1,4 +1,4 @@
-"""What answers for a register; the records behind ids: one request each, except cached ones."""
+"""What answers by requests; the records behind ids: one request each, except cached ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.outage import DOUBTFUL, Outcome, settled
+from finstat_kit.client.collections.outage import DOUBTFUL, settled
 from finstat_kit.client.session import Session
+from finstat_kit.client.source import Outcome, Source
 from finstat_kit.errors import (
     NotFound,
     NotHeld,
@@ -30,7 +31,6 @@ from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
-    from finstat_kit.frames.financials.items import Activity
     from finstat_kit.protocol.forms import Form
     from finstat_kit.transport.cache_database import Kept
     from finstat_kit.transport.cache_file import CacheFile
@@ -40,81 +40,18 @@ _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 _MOST_REQUESTS: Final = 10_000
 
 
-class Part(NamedTuple):
-    """The part of a register that a source has; by default all of it.
-
-    Attributes:
-        since: First day of change of a partial copy, None for the whole register.
-        extract: Whether it is an extract: records by id, no lists.
-        undated: Collections whose days of change are not known.
-        ends: Whether its data end on its day: what changed since a span before it is known.
-    """
-
-    since: date | None = None
-    extract: bool = False
-    undated: frozenset[str] = frozenset()
-    ends: bool = False
-
-
-class Wanted(NamedTuple):
-    """The filings and figures that are wanted; see `Register.financials`."""
-
-    years: Sequence[int] | None
-    consolidated: bool = False
-    from_previous: bool = False
-    activity: Activity = "total"
-    filed_until: date | None = None
-
-
-class Source:
-    """What answers for a register: this class by requests, that of a mirror from its directory.
-
-    Attributes:
-        cost: Requests that a record takes.
-        in_process: Whether these are answered in this process, without a network.
-        has_names: Whether units are found by name.
-    """
-
-    cost: ClassVar[int] = 1
-    in_process: ClassVar[bool] = False
-    has_names: ClassVar[bool] = False
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def part(self) -> Part:
-        """Return the part of the register that it has."""
-        return Part()
-
-    def why_missing(self, name: str, ids: pl.Series) -> str:
-        """Return why ids have no record, to be appended to a text."""
-        return ""
-
-    def names(self) -> pl.DataFrame | None:
-        """Return the names of all units, prepared for a search; None without `has_names`."""
-        return None
-
-    def all_records(self, name: str) -> pl.LazyFrame | None:
-        """Return all records of a collection, None where they are read id by id."""
-        return None
-
-    def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
-        """Return the filings of units, None where they are put together from records."""
-        return None
-
-    def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
-        """Return the figures of units, None where they are put together from records."""
-        return None
+class Requested(Source):
+    """What answers for a register by requests."""
 
     def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
         """Return a codelist, fetched at the first call.
 
         A clone, which shares the data: what a user does to the frame stays with the user.
         """
-        known = self._session.fetched.codelists
+        known = self.session.fetched.codelists
         if name not in known or refresh:
             request = requests.codelist(wire.CODELISTS[name])
-            known[name] = self._session.cached_for_the_day(request, refresh=refresh)
+            known[name] = self.session.cached_for_the_day(request, refresh=refresh)
         return known[name].clone()
 
     def form(self, template: int, *, refresh: bool = False) -> Form | None:
@@ -122,12 +59,12 @@ class Source:
 
         Threads that need the same form wait for the one that requests it.
         """
-        fetched = self._session.fetched.forms
-        with self._session.fetched.lock:
+        fetched = self.session.fetched.forms
+        with self.session.fetched.lock:
             if template not in fetched or refresh:
                 try:
                     request = requests.template(template)
-                    form = self._session.cached_for_the_day(request, refresh=refresh)
+                    form = self.session.cached_for_the_day(request, refresh=refresh)
                     fetched[template] = form
                 except NotFound:
                     fetched[template] = None
@@ -143,7 +80,7 @@ class Source:
         progress: bool | None = None,
     ) -> pl.DataFrame:
         """Return the records of ids, none repeated, in their order; see `Collection.get`."""
-        session = self._session
+        session = self.session
         with bar("records", ids.len(), watched=session.watched, progress=progress) as advance:
             return fetch_records(
                 KINDS[name], ids.to_list(), session, advance, keep=keep, max_requests=max_requests
@@ -153,18 +90,17 @@ class Source:
 def get_records(
     name: str,
     ids: pl.Series,
-    session: Session,
+    source: Source,
     *,
     keep: bool,
-    max_requests: int | None,
-    progress: bool | None,
+    max_requests: int | None = None,
+    progress: bool | None = None,
 ) -> pl.DataFrame:
     """Return the records of ids, in the order requested; see `Collection.get`."""
     unique = ids.unique(maintain_order=True)
+    session = source.session
     refuse_long_work(requests_for(session, KINDS[name], unique.to_list()), session, max_requests)
-    frame = session.source.records(
-        name, unique, keep=keep, max_requests=max_requests, progress=progress
-    )
+    frame = source.records(name, unique, keep=keep, max_requests=max_requests, progress=progress)
     if unique.len() == ids.len():
         return frame
     return ids.to_frame().join(frame, on="id", how="left", maintain_order="left")
@@ -252,12 +188,12 @@ def fetch_records(
     return so_far()
 
 
-def records_or_ids(name: str, ids: pl.Series, session: Session) -> pl.DataFrame:
+def records_or_ids(name: str, ids: pl.Series, source: Source) -> pl.DataFrame:
     """Return the records of ids, none repeated; an id without a readable one is a row of its id.
 
     The number of requests has been checked already.
     """
-    return get_records(name, ids, session, keep=True, max_requests=ids.len(), progress=False)
+    return get_records(name, ids, source, keep=True, max_requests=ids.len(), progress=False)
 
 
 def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:

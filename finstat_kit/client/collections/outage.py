@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from finstat_kit.client.session import Session
+from finstat_kit.client.source import Outcome
 from finstat_kit.errors import NotHeld, RegisterError, RegisterUnavailable, TransportError
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.records import Kind, Record
@@ -15,7 +16,6 @@ DOUBTFUL: Final = (RegisterUnavailable, TransportError, NotHeld)
 # Ours: a register that is down answers nothing, so that a few requests show it.
 _IN_A_ROW: Final = 3  # records that cannot be had before another is requested
 _PROBES: Final = 10  # records from all over the list, where none was had yet
-Outcome = tuple[int, Record | RegisterError]
 
 
 def settled(

@@ -17,7 +17,7 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Since
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import RegisterError, UsageError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
@@ -29,7 +29,7 @@ from finstat_kit.transport.threads import Workers, in_order
 
 
 def query_of(
-    session: Session,
+    source: Source,
     name: str,
     changed_since: Since = None,
     after_id: int = 0,
@@ -41,8 +41,8 @@ def query_of(
     """Return the query of a list, its arguments checked."""
     return Query(
         endpoint=wire.LISTS[name],
-        changed_since=answered_since(session, name, changed_since, warns=warns),
-        page_size=session.page_size
+        changed_since=answered_since(source, name, changed_since, warns=warns),
+        page_size=source.session.page_size
         if page_size is None
         else arguments.whole("page_size", page_size, 1, wire.MAX_PAGE),
         after_id=arguments.whole("after_id", after_id, 0, wire.MAX_ID),
@@ -50,18 +50,16 @@ def query_of(
     )
 
 
-def answered_since(
-    session: Session, name: str, changed_since: Since, *, warns: bool = True
-) -> date:
+def answered_since(source: Source, name: str, changed_since: Since, *, warns: bool = True) -> date:
     """Return the day that ``changed_since`` names, if the register can answer it.
 
     Raises:
         UsageError: A mirror begins later, does not know the days of change, or has no lists.
     """
-    day = arguments.changed_since(changed_since, session.today)
-    if warns and changed_since is not None and day > (today := session.today()):
+    day = arguments.changed_since(changed_since, source.session.today)
+    if warns and changed_since is not None and day > (today := source.session.today()):
         warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
-    part = session.source.part()
+    part = source.part()
     if part.extract:
         raise UsageError(
             f"this mirror is an extract of some units and has no list of {name}",
@@ -85,36 +83,36 @@ def answered_since(
 
 
 def warn_if_empty(
-    session: Session, changed_since: Since, query: Query, number: int, limit: int | None = None
+    source: Source, changed_since: Since, query: Query, number: int, limit: int | None = None
 ) -> None:
     """Warn where nothing changed since a day that was counted back, and name that day."""
-    if number or not arguments.is_span(changed_since) or session.source.part().ends:
+    if number or not arguments.is_span(changed_since) or source.part().ends:
         return
     if query.filters or query.after_id or limit == 0:
         return  # other reasons to find nothing
     warn(
         f"nothing has changed since {query.changed_since}, counted back from the register's day, "
-        f"{session.today()}: if its data end earlier, give a date"
+        f"{source.session.today()}: if its data end earlier, give a date"
     )
 
 
-def count(session: Session, query: Query, stop: threading.Event | None = None) -> int:
+def count(source: Source, query: Query, stop: threading.Event | None = None) -> int:
     """Return the number of ids of a query."""
-    return session.exchange.get(requests.count(query), stop)
+    return source.session.exchange.get(requests.count(query), stop)
 
 
-def count_or_none(session: Session, query: Query, stop: threading.Event) -> int | None:
+def count_or_none(source: Source, query: Query, stop: threading.Event) -> int | None:
     """Return the number of ids of a query, None where it cannot be fetched.
 
     It is advisory: without it a bar has no end, and the work is the same.
     """
     with contextlib.suppress(RegisterError, Stopped):
-        return count(session, query, stop)
+        return count(source, query, stop)
     return None
 
 
 def pages(
-    session: Session,
+    source: Source,
     name: str,
     query: Query,
     limit: int | None,
@@ -125,13 +123,13 @@ def pages(
         limit = arguments.whole("limit", limit, 0, wire.MAX_ID)
 
     def fetch(query: Query, seen: int) -> requests.Page:
-        return session.exchange.get(requests.page(query, seen), stop)
+        return source.session.exchange.get(requests.page(query, seen), stop)
 
     return Pages(name, fetch, query, limit)
 
 
 def ids(
-    session: Session,
+    source: Source,
     name: str,
     query: Query,
     limit: int | None = None,
@@ -142,7 +140,7 @@ def ids(
     """Return all ids of a query; see `Collection.ids`.
 
     Args:
-        session: The register's session.
+        source: What answers.
         name: Name of the collection.
         query: The query of the list.
         limit: As in `Collection.ids`.
@@ -151,20 +149,20 @@ def ids(
         stop: Ends the work when it is set.
     """
     if connections is None:
-        connections = session.connections
+        connections = source.session.connections
     connections = arguments.whole("connections", connections, 1, 256)
     # The cuts of a walk depend on timing and could not be replayed.
-    replayable = session.exchange.cache is not None or session.replayed
+    replayable = source.session.exchange.cache is not None or source.session.replayed
     # With a limit nothing is cut: the end of the walk is not known in advance.
     if connections > 1 and limit is None and not replayable:
         walk = SplitWalk(query)
         covered = walk.covered
-        sizes = over_connections(session, walk, connections, stop)
+        sizes = over_connections(source, walk, connections, stop)
     else:
-        sizes, covered = _over_one_connection(pages(session, name, query, limit, stop))
+        sizes, covered = _over_one_connection(pages(source, name, query, limit, stop))
 
     def total(bar_closed: threading.Event) -> int | None:
-        number = count_or_none(session, query, Stop(bar_closed, stop))
+        number = count_or_none(source, query, Stop(bar_closed, stop))
         return number if limit is None or number is None else min(limit, number)
 
     def text() -> str:
@@ -174,7 +172,7 @@ def ids(
     with (
         attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
         contextlib.closing(sizes),
-        bar("ids", total, watched=session.watched, progress=progress) as advance,
+        bar("ids", total, watched=source.session.watched, progress=progress) as advance,
     ):
         for size in sizes:
             advance(size)
@@ -248,7 +246,7 @@ def _how_to_go_on(name: str, query: Query, cursor: int, count: int, limit: int |
 
 
 def ids_of_all(
-    session: Session,
+    source: Source,
     name: str,
     queries: Sequence[Query],
     limit: int | None,
@@ -261,14 +259,21 @@ def ids_of_all(
     the call begins again where it began.
     """
     if len(queries) == 1:
-        return ids(session, name, queries[0], limit, connections, progress)
+        return ids(source, name, queries[0], limit, connections, progress)
     start = queries[0].after_id
     none = pl.DataFrame(schema={"id": pl.Int64})
     text = "interrupted; a walk over several numbers or legal forms begins again: repeat the call"
     with attaching(lambda: none, lambda: text, lambda: start):
-        walks = [ids(session, name, query, limit, connections, progress) for query in queries]
+        walks = [ids(source, name, query, limit, connections, progress) for query in queries]
     together = pl.concat(walks).unique().sort("id")
     return together if limit is None else together.head(limit)
+
+
+def ids_with(source: Source, argument: str, value: object) -> pl.DataFrame:
+    """Return the ids of the units with an IČO, a DIČ or a legal form, or with one of several."""
+    choices = filters_of(**{**dict.fromkeys(wire.FILTERS), argument: value})
+    queries = [query_of(source, "units", filters=filters) for filters in choices]
+    return ids_of_all(source, "units", queries, None, None, progress=False)
 
 
 def _over_one_connection(
@@ -286,18 +291,18 @@ def _over_one_connection(
 
 
 def over_connections(
-    session: Session, walk: SplitWalk, connections: int, stop: threading.Event | None = None
+    source: Source, walk: SplitWalk, connections: int, stop: threading.Event | None = None
 ) -> Generator[int, None, None]:
     """Walk a list over several connections; yield the number of ids of each page.
 
     Args:
-        session: The register's session.
+        source: What answers.
         walk: The walk, fresh.
         connections: Requests at the same time; halved each time the register requires fewer
             requests or is too slow.
         stop: Ends the walk when it is set.
     """
-    exchange, ending = session.exchange, Stop(stop)
+    exchange, ending = source.session.exchange, Stop(stop)
     # One thread more than connections: counts that hang block no page.
     workers: Workers[Range | None, Page | list[int]] = Workers(connections + 1)
     first_ids: SimpleQueue[pl.Series | None] = SimpleQueue()
@@ -309,9 +314,9 @@ def over_connections(
             for piece, query in walk.next_pages(connections - pages):
                 pages += 1
                 workers.submit(piece, partial(exchange.get, requests.page(query), ending))
-            if not counted and is_latency_bound(session):
+            if not counted and is_latency_bound(source):
                 counted = True
-                plan = partial(_cuts, session, walk.query, first_ids, connections, ending)
+                plan = partial(_cuts, source, walk.query, first_ids, connections, ending)
                 workers.submit(None, plan)
             if (finished := workers.finished()) is not None:
                 done, reply = finished[0], finished[1].result()
@@ -331,7 +336,7 @@ def over_connections(
 
 
 def _cuts(
-    session: Session,
+    source: Source,
     query: Query,
     first_ids: SimpleQueue[pl.Series | None],
     connections: int,
@@ -341,19 +346,22 @@ def _cuts(
 
     def counts(places: Sequence[int]) -> list[int | None]:
         queries = [replace(query, after_id=place) for place in places]
-        work = partial(count_or_none, session)
+        work = partial(count_or_none, source)
         return [number for _, number in in_order(queries, work, len(places), stop)]
 
-    total, ids = count_or_none(session, query, stop), first_ids.get()
+    total, ids = count_or_none(source, query, stop), first_ids.get()
     return [] if ids is None or total is None else cuts(query, ids, total, connections, counts)
 
 
-def is_latency_bound(session: Session) -> bool:
+def is_latency_bound(source: Source) -> bool:
     """Return whether several connections are faster than one.
 
     If the rate is the bottleneck, more of them would only wait.
     """
-    return session.rate is None or 1 < session.rate * session.exchange.latency < math.inf
+    return (
+        source.session.rate is None
+        or 1 < source.session.rate * source.session.exchange.latency < math.inf
+    )
 
 
 def filters_of(ico: object, dic: object, legal_form_code: object) -> list[dict[str, str]]:

@@ -14,7 +14,7 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections.fetching import refuse_long_work
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import NotFound, ProtocolError, RegisterError, attaching, invalid
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.in_place import put_in_place
@@ -48,7 +48,7 @@ class _File(NamedTuple):
 
 
 def download(
-    session: Session,
+    source: Source,
     attachments: pl.DataFrame,
     folder: str | os.PathLike[str],
     *,
@@ -60,11 +60,11 @@ def download(
     max_bytes = arguments.whole("max_bytes", max_bytes, 1, 2**31)
     target = _folder(folder)
     files = _files(attachments, target)
-    refuse_long_work(len(files), session, max_requests)
+    refuse_long_work(len(files), source.session, max_requests)
     results: list[_Result] = []
 
     def fetch(file: _File, stop: threading.Event) -> _Result:
-        return _fetched(file, session, max_bytes, stop)
+        return _fetched(file, source, max_bytes, stop)
 
     def text() -> str:
         return (
@@ -74,9 +74,9 @@ def download(
 
     with (
         attaching(lambda: _frame(results), text),
-        bar("files", len(files), watched=session.watched, progress=progress) as advance,
+        bar("files", len(files), watched=source.session.watched, progress=progress) as advance,
     ):
-        for _, result in in_order(files, fetch, session.connections):
+        for _, result in in_order(files, fetch, source.session.connections):
             results.append(result)
             advance(1)
     return _frame(results)
@@ -122,7 +122,7 @@ def _files(attachments: object, folder: Path) -> list[_File]:
     ]
 
 
-def _fetched(file: _File, session: Session, most: int, stop: threading.Event) -> _Result:
+def _fetched(file: _File, source: Source, most: int, stop: threading.Event) -> _Result:
     """Fetch a file unless it exists; an error concerns only this file."""
     try:
         if _is_there(file):
@@ -130,7 +130,7 @@ def _fetched(file: _File, session: Session, most: int, stop: threading.Event) ->
         if file.size is not None and file.size > most:
             return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
         request = requests.attachment(file.id, partial(_checked, file), most)
-        body = session.exchange.get(request, stop, keep=False)
+        body = source.session.exchange.get(request, stop, keep=False)
         with put_in_place(file.path) as opened:
             opened.write(body)
     except RegisterError as error:

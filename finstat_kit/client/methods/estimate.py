@@ -10,7 +10,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import outcomes, refuse_long_work
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, warn
 from finstat_kit.frames.counts import estimation
 from finstat_kit.frames.counts.estimation import NO_RECORD, UNREADABLE
@@ -23,7 +23,7 @@ _Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of
 
 
 def estimate(
-    session: Session,
+    source: Source,
     by: By,
     *,
     n: int,
@@ -36,10 +36,10 @@ def estimate(
     """Return the estimated counts of a whole register; see `Register.estimate`."""
     by = labels.field(by, wire.BY_FIELD)
     n, seed = arguments.whole("n", n, 1, wire.MAX_ID), arguments.whole("seed", seed, 0, wire.MAX_ID)
-    query = walk.query_of(session, "units", changed_since)
-    if not session.replayed:
-        refuse_long_work(n * session.source.cost, session, max_requests)
-    source, rows = session.source, list[_Drawn]()
+    query = walk.query_of(source, "units", changed_since)
+    if not source.session.replayed:
+        refuse_long_work(n * source.cost, source.session, max_requests)
+    rows = list[_Drawn]()
 
     def estimated(rows: pl.DataFrame) -> pl.DataFrame:
         return estimation.estimated(rows, by, source.codelist, ids.len(), lang=lang)
@@ -49,7 +49,7 @@ def estimate(
         return estimated(pl.DataFrame(rows, schema, orient="row"))
 
     try:
-        ids = walk.ids(session, "units", query, progress=progress)["id"]
+        ids = walk.ids(source, "units", query, progress=progress)["id"]
         # Before the records, so that any number of them gives an estimate.
         source.codelist(wire.BY_FIELD[by].name)
         sampled_ids = estimation.drawn(ids, seed).head(n)
@@ -58,11 +58,11 @@ def estimate(
             missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))
             return estimated(records.with_columns(problem=missing))
         drawn = sampled_ids.to_list()
-        fetched = outcomes(KINDS["units"], drawn, session, max_requests=max_requests)
+        fetched = outcomes(KINDS["units"], drawn, source.session, max_requests=max_requests)
         with (
             closing(fetched),
             bar(
-                "records", sampled_ids.len(), watched=session.watched, progress=progress
+                "records", sampled_ids.len(), watched=source.session.watched, progress=progress
             ) as advance,
         ):
             for _, record in fetched:
@@ -70,7 +70,7 @@ def estimate(
                 advance(1)
     except RegisterError as error:
         error.partial, error.cursor = so_far() if rows else None, None  # ids are no estimate
-        error.going_on = session.going_on()
+        error.going_on = source.session.going_on()
         raise
     except KeyboardInterrupt as interrupt:
         if not rows:

@@ -10,15 +10,15 @@ from typing import Final, get_args
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.client.collections.collection import Units, one_unit
+from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import (
-    Wanted,
     get_records,
     records_or_ids,
     refuse_long_work,
 )
+from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.methods.reference import register_first, shipped_first
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source, Wanted
 from finstat_kit.errors import NotFound, UsageError, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
@@ -67,7 +67,7 @@ _LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and 
 
 
 def filings(
-    session: Session,
+    source: Source,
     units: Given,
     year: Year,
     *,
@@ -81,35 +81,35 @@ def filings(
     years, until = years_of(year), day_of(filed_until)
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
     records, expected = _units_given(
-        session, units, ico, years, max_requests, nothing, reports=False
+        source, units, ico, years, max_requests, nothing, reports=False
     )
     wanted = Wanted(years, consolidated, filed_until=until)
-    if (answer := session.source.filings(records, wanted)) is not None:
+    if (answer := source.filings(records, wanted)) is not None:
         return answer
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
 
     return _by_chunks(
-        session, records, years, nothing, finish,
+        source, records, years, nothing, finish,
         expected=expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
 
 
 def plan(
-    session: Session, units: Given, years: Sequence[int] | None, ico: str | Sequence[str] | None
+    source: Source, units: Given, years: Sequence[int] | None, ico: str | Sequence[str] | None
 ) -> pl.DataFrame:
     """Return how many requests the figures take; see `Register.financials`."""
     if units is None or ico is not None:
         raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
-    return _expected_requests(session, _records_given(units), units, years)
+    return _expected_requests(source, _records_given(units), units, years)
 
 
 def _expected_requests(
-    session: Session, records: pl.DataFrame | None, units: Given, years: Sequence[int] | None
+    source: Source, records: pl.DataFrame | None, units: Given, years: Sequence[int] | None
 ) -> pl.DataFrame:
     """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
-    cost = session.source.cost
+    cost = source.cost
     if records is None:
         fetched = cost * given_frames.ids(units, "units").n_unique()
         counts = pl.repeat(_STATEMENTS_OF_A_UNIT, fetched, eager=True)
@@ -121,7 +121,7 @@ def _expected_requests(
         likely, reports = statements, statements * _REPORTS_OF_A_FILING
     else:
         # One of each year since, and the one of the year before, whose day of filing ends the walk.
-        likely = int(counts.clip(0, max(2, session.today().year - years[0] + 2)).sum())
+        likely = int(counts.clip(0, max(2, source.session.today().year - years[0] + 2)).sum())
         old_years = sum(year <= _LAST_OLD_YEAR for year in years)
         new_years = len(years) - old_years
         each = new_years * _REPORTS_OF_A_FILING + old_years * _REPORTS_OF_AN_OLD_FILING
@@ -131,20 +131,20 @@ def _expected_requests(
         "statements": (likely, statements),
         "reports": (round(reports), None),
     }
-    return plan_of(session, requests)
+    return plan_of(source, requests)
 
 
-def plan_of(session: Session, requests: Mapping[str, tuple[int, int | None]]) -> pl.DataFrame:
+def plan_of(source: Source, requests: Mapping[str, tuple[int, int | None]]) -> pl.DataFrame:
     """Return a plan: per collection the requests to be expected, and how many there can be."""
     rows = [
-        (name, number, most, *session.seconds_of(number), number * _BYTES[name])
+        (name, number, most, *source.session.seconds_of(number), number * _BYTES[name])
         for name, (number, most) in requests.items()
     ]
     return pl.DataFrame(rows, schema=_PLAN, orient="row")
 
 
 def items(
-    session: Session,
+    source: Source,
     frame: pl.DataFrame | pl.LazyFrame | str | None,
     activity: item_rules.Activity,
 ) -> pl.DataFrame:
@@ -156,11 +156,11 @@ def items(
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
         raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.cells returns")
-    return item_rules.items_of(frame, register_first(session), activity)
+    return item_rules.items_of(frame, register_first(source), activity)
 
 
 def financials(
-    session: Session,
+    source: Source,
     units: Given,
     year: Year,
     *,
@@ -181,40 +181,38 @@ def financials(
     nothing = pl.DataFrame(schema=assemble.schema(chosen(items, family)))
     until = day_of(filed_until)
     if dry_run:
-        return plan(session, units, years, ico)
-    records, expected = _units_given(
-        session, units, ico, years, max_requests, nothing, reports=True
-    )
+        return plan(source, units, years, ico)
+    records, expected = _units_given(source, units, ico, years, max_requests, nothing, reports=True)
     wanted = Wanted(years, consolidated, from_previous, activity, until)
-    if (answer := session.source.figures(records, wanted)) is not None:
+    if (answer := source.figures(records, wanted)) is not None:
         return answer.select(nothing.columns)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        choice = choice_of_filings(session, filed, advance)
+        choice = choice_of_filings(source, filed, advance)
         taken = choice.taken()
         readings = choice.readings
         if activity != "total":  # which filing is taken does not depend on it
-            reader = FigureReader(shipped_first(session), register_first(session), activity)
+            reader = FigureReader(shipped_first(source), register_first(source), activity)
             readings = reader.of_tables(choice.reports)
         return assemble.assembled(
             taken, chunk, choice.listed, readings, from_previous=from_previous
         )
 
     return _by_chunks(
-        session, records, years, nothing, finish,
+        source, records, years, nothing, finish,
         expected=expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
 
 
 def statement_history(
-    session: Session,
+    source: Source,
     unit: int | pl.DataFrame | pl.LazyFrame,
     years: int | Iterable[int] | None,
     table: Statement,
     *,
     blanks: bool,
     lang: arguments.Lang,
-    source: str,
+    source_name: str,
 ) -> History:
     """Return a statement over years; see `Register.statement_history`."""
     arguments.one_of("table", table, STATEMENTS)
@@ -222,9 +220,9 @@ def statement_history(
     if isinstance(years, int) and years < arguments.FIRST_YEAR:  # a number of years
         newest, years = arguments.whole("years", years, 1, 100), None
     wanted_years = years_of(years, "years")
-    record = _record_of_one(session, unit)
+    record = _record_of_one(source, unit)
     filed = filings(
-        session, record, wanted_years,
+        source, record, wanted_years,
         ico=None, consolidated=False, filed_until=None, max_requests=None, progress=None,
     )  # fmt: skip
     if newest is not None:
@@ -232,15 +230,15 @@ def statement_history(
         wanted_years = readable["year"].unique().sort().tail(newest).to_list() or None
     if wanted_years is not None:
         filed = filed.filter(pl.col("year").is_in(wanted_years))
-    figures, listed = figures_and_reports(session, record, filed, wanted_years)
+    figures, listed = figures_and_reports(source, record, filed, wanted_years)
     return history(
-        record.row(0, named=True), figures, listed, shipped_first(session), table,
-        source=source, blanks=blanks, lang=lang,
+        record.row(0, named=True), figures, listed, shipped_first(source), table,
+        source=source_name, blanks=blanks, lang=lang,
     )  # fmt: skip
 
 
 def _units_given(
-    session: Session,
+    source: Source,
     units: Given,
     ico: str | Sequence[str] | None,
     years: Sequence[int] | None,
@@ -261,28 +259,28 @@ def _units_given(
 
     def fetching() -> AbstractContextManager[None]:
         text = "interrupted before the first unit was finished"
-        return attaching(lambda: nothing, lambda: text, going_on=session.going_on())
+        return attaching(lambda: nothing, lambda: text, going_on=source.session.going_on())
 
     if ico is not None:
         with fetching():
-            units = Units("units", session).ids(ico=ico, progress=False)
+            units = walk.ids_with(source, "ico", ico)
     records = _records_given(units)
     if records is not None:
         records = records.unique("id", keep="first", maintain_order=True)
-    expected, at_most = _expected(session, records, units, years, reports=reports)
-    refuse_long_work(expected, session, most, at_most)
+    expected, at_most = _expected(source, records, units, years, reports=reports)
+    refuse_long_work(expected, source.session, most, at_most)
     if records is None:
         ids = given_frames.ids(units, "units").unique(maintain_order=True)
         with fetching():
-            records = records_or_ids("units", ids, session)
+            records = records_or_ids("units", ids, source)
         # The records show how many statements there are; before, their number was a guess.
-        expected, at_most = _expected(session, records, units, years, reports=reports)
-        refuse_long_work(ids.len() + expected, session, most, ids.len() + at_most)
+        expected, at_most = _expected(source, records, units, years, reports=reports)
+        refuse_long_work(ids.len() + expected, source.session, most, ids.len() + at_most)
     return records, expected
 
 
 def _expected(
-    session: Session,
+    source: Source,
     records: pl.DataFrame | None,
     units: Given,
     years: Sequence[int] | None,
@@ -290,14 +288,14 @@ def _expected(
     reports: bool,
 ) -> tuple[int, int]:
     """Return how many requests filings take, or with *reports* figures: expected, and at most."""
-    plans = _expected_requests(session, records, units, years).filter(
+    plans = _expected_requests(source, records, units, years).filter(
         (pl.col("collection") != "reports") | reports
     )
     return int(plans["requests"].sum()), int(plans["at_most"].fill_null(plans["requests"]).sum())
 
 
 def _by_chunks(
-    session: Session,
+    source: Source,
     units: pl.DataFrame,
     years: Sequence[int] | None,
     nothing: pl.DataFrame,
@@ -311,7 +309,7 @@ def _by_chunks(
     """Find the filings of units chunk by chunk and finish each, so that an error loses one.
 
     Args:
-        session: Of the register.
+        source: What answers.
         units: Records of the units.
         years: Years that are wanted, None for all.
         nothing: The result without a row.
@@ -335,12 +333,12 @@ def _by_chunks(
         return f"{message}, whose rows are in .partial"
 
     with (
-        attaching(rows_so_far, text, going_on=session.going_on()),
-        bar("requests", expected, watched=session.watched, progress=progress) as advance,
+        attaching(rows_so_far, text, going_on=source.session.going_on()),
+        bar("requests", expected, watched=source.session.watched, progress=progress) as advance,
     ):
-        size = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
+        size = _CHUNK if source.session.exchange.base_url.startswith("http") else _LARGE_CHUNK
         for chunk in units.iter_slices(size):
-            statements = _statements_of(session, chunk, first_year, advance)
+            statements = _statements_of(source, chunk, first_year, advance)
             filed = filing_rules.by_rule(
                 chunk, statements, years, consolidated=consolidated, filed_until=until
             )
@@ -349,12 +347,12 @@ def _by_chunks(
 
 
 def _statements_of(
-    session: Session, units: pl.DataFrame, year: int | None, advance: Advance
+    source: Source, units: pl.DataFrame, year: int | None, advance: Advance
 ) -> pl.DataFrame:
     """Fetch the statements of units in which all filings of a year and of later ones are.
 
     Args:
-        session: Of the register.
+        source: What answers.
         units: Records of units.
         year: The earliest that is wanted, None for all statements.
         advance: Counts the requests.
@@ -363,7 +361,7 @@ def _statements_of(
 
     def fetched(ids: pl.Series) -> pl.DataFrame:
         # The number of requests was checked before the first one.
-        records = records_or_ids("statements", ids, session)
+        records = records_or_ids("statements", ids, source)
         advance(ids.len())
         return records
 
@@ -421,51 +419,51 @@ def _records_given(units: Given) -> pl.DataFrame | None:
     return filled.select(_OF_UNITS).cast(schema)
 
 
-def choice_of_filings(session: Session, filed: pl.DataFrame, advance: Advance) -> Choice:
+def choice_of_filings(source: Source, filed: pl.DataFrame, advance: Advance) -> Choice:
     """Fetch the reports that show which filing of each unit and year is taken.
 
     Args:
-        session: Of the register.
+        source: What answers.
         filed: Result of `filings.by_rule`.
         advance: Counts the requests.
     """
-    reader = FigureReader(shipped_first(session), register_first(session), "total")
+    reader = FigureReader(shipped_first(source), register_first(source), "total")
     choice = Choice(filed, KINDS["reports"].frame([]), reader.of_tables)
     while (ids := choice.wanted()).len():
-        choice.add(records_or_ids("reports", ids, session))
+        choice.add(records_or_ids("reports", ids, source))
         advance(ids.len())
     return choice
 
 
 def figures_and_reports(
-    session: Session, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+    source: Source, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the figures of a unit, as of `financials`, and the reports that they are read from.
 
     Args:
-        session: Of the register.
+        source: What answers.
         unit: Its record.
         filed: Its filings in these years, as `filings` returns them.
         years: None is every year.
     """
-    figures = session.source.figures(unit, Wanted(years))
+    figures = source.figures(unit, Wanted(years))
     if figures is None:
-        choice = choice_of_filings(session, filed, lambda n: None)
+        choice = choice_of_filings(source, filed, lambda n: None)
         sources, listed = choice.taken(), choice.listed
         figures = assemble.assembled(sources, unit, listed, choice.readings, from_previous=False)
         return figures, listed
     sources = filed.join(figures, on="statement_id", how="semi")
     ids = report_ids(sources)
-    reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), session)
+    reports = records_or_ids("reports", ids["report_id"].unique(maintain_order=True), source)
     return figures, listed_reports(ids, reports)
 
 
-def _record_of_one(session: Session, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+def _record_of_one(source: Source, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
         ids = pl.Series("id", [arguments.whole("unit", unit, 0, MAX_ID)])
         try:
-            return get_records("units", ids, session, keep=False, max_requests=None, progress=None)
+            return get_records("units", ids, source, keep=False, max_requests=None, progress=None)
         except NotFound:
             raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    records, _ = _units_given(session, unit, None, None, None, None, reports=True)
+    records, _ = _units_given(source, unit, None, None, None, None, reports=True)
     return one_unit(records, "unit")

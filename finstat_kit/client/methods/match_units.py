@@ -10,11 +10,10 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.collection import Units
-from finstat_kit.client.collections.fetching import records_or_ids, refuse_long_work
+from finstat_kit.client.collections.fetching import get_records, records_or_ids, refuse_long_work
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import (
     NotFound,
     UsageError,
@@ -39,8 +38,7 @@ _ITSELF: Final = {"municipality": ("sidlo", "801"), "region": ("kraj", "803")}
 
 
 def match_units(
-    session: Session,
-    units: Units,
+    source: Source,
     frame: AnyFrame,
     *,
     ico: str | None,
@@ -53,7 +51,7 @@ def match_units(
     """Match the rows of a frame with units; see `Register.match_units`."""
     rows = matching.columns(given_frames.collected("frame", frame), ico=ico, name=name, place=place)
     # Those of a mirror are read at the first search.
-    names = None if name is None else session.source.names()
+    names = None if name is None else source.names()
     if names is None and ico is None:
         raise UsageError(
             "the register has no search for names",
@@ -62,17 +60,17 @@ def match_units(
     matcher = matching.Matcher(rows, names)
     numbers = matcher.numbers()
     # A list for each number, and as a rule one record.
-    expected = 2 * len(numbers) * session.source.cost
+    expected = 2 * len(numbers) * source.cost
     named = matcher.by_name()
     misspelt = matcher.misspelt(named)
     seconds = 0.0 if names is None else len(misspelt) * names.height * _SECONDS_PER_NAME
     if dry_run:
-        plan = plan_of(session, {"units": (expected, None)})
+        plan = plan_of(source, {"units": (expected, None)})
         return plan.with_columns(pl.col("seconds_low", "seconds_high") + seconds)
-    refuse_long_work(expected, session, max_requests)
-    _warn_of_names(session, matcher.without_number(), has_names=names is not None)
+    refuse_long_work(expected, source.session, max_requests)
+    _warn_of_names(source, matcher.without_number(), has_names=names is not None)
     _warn_of_texts("values that are no IČO and no DIČ", matcher.unread)
-    numbered = units_with_numbers(session, numbers, progress)
+    numbered = units_with_numbers(source, numbers, progress)
     ours = set(numbered["number"])
     missing = [number for kind, number in numbers if kind == "ico" and number not in ours]
     wrong = [ico for ico in missing if not has_check_digit(ico)]
@@ -81,7 +79,7 @@ def match_units(
         near = matcher.near(misspelt, advance)
     of_names = [id_ for ids in (*named.values(), *near.values()) for id_ in ids]
     ids = pl.Series("id", [*numbered["id"], *of_names], dtype=pl.Int64)
-    records = records_or_ids("units", ids.unique(maintain_order=True), session)
+    records = records_or_ids("units", ids.unique(maintain_order=True), source)
     return matcher.matches(numbered, named, near, records.select(matching.RECORD))
 
 
@@ -93,7 +91,7 @@ def _warn_of_texts(fault: str, texts: Sequence[str]) -> None:
         warn(f"{fault}: {len(texts):,}, {shown}{more}")
 
 
-def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
+def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
     """Warn where rows have a name alone, and names are not searched, or not those of all units."""
     if number == 0:
         return
@@ -103,7 +101,7 @@ def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
             "in a mirror"
         )
         return
-    part = session.source.part()
+    part = source.part()
     if part.extract or part.since is not None:
         warn(
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
@@ -112,16 +110,16 @@ def _warn_of_names(session: Session, number: int, *, has_names: bool) -> None:
 
 
 def units_with_numbers(
-    session: Session, numbers: Sequence[tuple[str, str]], progress: bool | None
+    source: Source, numbers: Sequence[tuple[str, str]], progress: bool | None
 ) -> pl.DataFrame:
     """Return the units with some IČO or DIČ, of a register by one request for each.
 
     Args:
-        session: Of the register.
+        source: What answers.
         numbers: Kinds and digits, each once.
         progress: Whether a bar is shown.
     """
-    if (records := session.source.all_records("units")) is not None:
+    if (records := source.all_records("units")) is not None:
         parts = [
             records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
             .select(pl.lit(kind).alias("kind"), number=kind, id="id")
@@ -133,10 +131,10 @@ def units_with_numbers(
 
     def fetch(number: tuple[str, str], stop: threading.Event) -> list[int]:
         kind, digits = number
-        query = walk.query_of(session, "units", filters={wire.FILTERS[kind]: digits})
+        query = walk.query_of(source, "units", filters={wire.FILTERS[kind]: digits})
         ids: list[int] = []
         while True:
-            page = session.cached_for_the_day(requests.page(query, len(ids)), stop)
+            page = source.session.cached_for_the_day(requests.page(query, len(ids)), stop)
             ids += page.ids.to_list()
             following = next_query(query, page)
             if following is None:
@@ -149,18 +147,17 @@ def units_with_numbers(
         return f"interrupted while {len(numbers):,} numbers were looked up"
 
     with (
-        attaching(lambda: None, text, going_on=session.going_on()),
-        bar("numbers", len(numbers), watched=session.watched, progress=progress) as advance,
+        attaching(lambda: None, text, going_on=source.session.going_on()),
+        bar("numbers", len(numbers), watched=source.session.watched, progress=progress) as advance,
     ):
-        for (kind, digits), ids in in_order(numbers, fetch, session.connections):
+        for (kind, digits), ids in in_order(numbers, fetch, source.session.connections):
             rows += [(kind, digits, id_) for id_ in ids]
             advance(1)
     return pl.DataFrame(rows, schema=matching.NUMBERS, orient="row")
 
 
 def of_place(
-    session: Session,
-    units: Units,
+    source: Source,
     places: object,
     level: Literal["municipality", "region"],
     *,
@@ -170,7 +167,7 @@ def of_place(
     """Return the records of municipalities or regions themselves; see `Units.of_place`."""
     arguments.one_of("level", level, tuple(_ITSELF))
     given = [places] if isinstance(places, str) else places
-    matches = match_names.match(reference.locations(session), given, level, "places")
+    matches = match_names.match(reference.locations(source), given, level, "places")
     for name, how, candidates in matches.select("given", "how", "candidates").iter_rows():
         if how in ("ambiguous", "unknown", "missing"):
             fault = ": no such place is known" if how != "ambiguous" else ": several may be meant"
@@ -178,11 +175,13 @@ def of_place(
             raise invalid("places", name, fault, cure=codes)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
-    if (every := session.source.all_records("units")) is not None:
+    if (every := source.all_records("units")) is not None:
         records = every.filter(pl.col("pravnaForma") == legal_form).collect()
     else:
-        ids = units.ids(legal_form_code=legal_form, progress=False)
-        records = units.get(ids, errors="keep", max_requests=max_requests, progress=progress)
+        ids = walk.ids_with(source, "legal_form_code", legal_form)
+        records = get_records(
+            "units", ids["id"], source, keep=True, max_requests=max_requests, progress=progress
+        )
     found = wanted.join(
         records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
     )

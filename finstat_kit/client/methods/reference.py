@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import NotFound, attaching
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
@@ -17,10 +17,10 @@ from finstat_kit.protocol.forms import Form, FormOf
 _LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 
 
-def locations(session: Session, *, refresh: bool = False) -> pl.DataFrame:
+def locations(source: Source, *, refresh: bool = False) -> pl.DataFrame:
     """Return regions, districts and municipalities in one frame; see `Register.locations`."""
     levels = ("regions", "districts", "municipalities")
-    return places.locations(*(session.source.codelist(name, refresh=refresh) for name in levels))
+    return places.locations(*(source.codelist(name, refresh=refresh) for name in levels))
 
 
 def all_codelists() -> pl.DataFrame:
@@ -33,7 +33,7 @@ def all_codelists() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def shipped_first(session: Session) -> FormOf:
+def shipped_first(source: Source) -> FormOf:
     """Return a function that looks a form up in the package, else in the register.
 
     By these forms cells are read.
@@ -48,29 +48,29 @@ def shipped_first(session: Session) -> FormOf:
             "lost"
         )
         with attaching(lambda: None, lambda: text):
-            return session.source.form(template)
+            return source.form(template)
 
     return form_of
 
 
-def register_first(session: Session) -> FormOf:
+def register_first(source: Source) -> FormOf:
     """Return a function that looks a form up in the register, else in the package.
 
     With the captions of these forms those of the items are compared.
     """
 
     def live(template: int) -> Form | None:
-        return session.source.form(template) or forms.shipped(template)
+        return source.form(template) or forms.shipped(template)
 
     return live
 
 
-def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
+def listed_templates(source: Source, *, refresh: bool) -> pl.DataFrame:
     """Return a row for each template; see `Register.templates`."""
-    fetched = session.fetched
+    fetched = source.session.fetched
     with fetched.lock:
         if fetched.listed_forms is None or refresh:
-            fetched.listed_forms, with_tables = session.cached_for_the_day(
+            fetched.listed_forms, with_tables = source.session.cached_for_the_day(
                 requests.templates(), refresh=refresh
             )
             if with_tables:
@@ -82,10 +82,10 @@ def listed_templates(session: Session, *, refresh: bool) -> pl.DataFrame:
     return templates.listed(rows)
 
 
-def template_part(session: Session, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
+def template_part(source: Source, template: int, part: str, *, refresh: bool) -> pl.DataFrame:
     """Return the rows or the columns of a form; see `Register.template`."""
     template = arguments.whole("template", template, 0, _LARGEST_TEMPLATE)
-    requested = session.source.form(template, refresh=refresh)
+    requested = source.form(template, refresh=refresh)
     if requested is None:
         raise NotFound(
             f"the register has no template {template}",

@@ -11,7 +11,7 @@ import polars as pl
 from finstat_kit import given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.client.methods.reference import shipped_first
-from finstat_kit.client.session import Session
+from finstat_kit.client.source import Source
 from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials.assemble import check_types, form_order
 from finstat_kit.frames.financials.filings import FILINGS
@@ -26,10 +26,10 @@ _NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["rea
 _NO_EURO: Final = 'some amounts are not in euro; fk.check_reports(reports)["reasons"] lists whose'
 
 
-def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
+def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
     """Read reports into tidy cells; see `Register.cells`."""
     schema = report_cells.schema_of_cells(labels=labels)
-    reader = report_cells.CellReader(shipped_first(session), labels=labels, blanks=blanks)
+    reader = report_cells.CellReader(shipped_first(source), labels=labels, blanks=blanks)
     warned, warned_of_currency = threading.Event(), threading.Event()
 
     def read(batch: pl.DataFrame) -> pl.DataFrame:
@@ -47,10 +47,10 @@ def cells(session: Session, reports: Frame, *, labels: bool, blanks: bool) -> Fr
 
 
 def check_reports(
-    session: Session, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None
+    source: Source, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None
 ) -> Frame:
     """Check the sums of reports; see `Register.check_reports`."""
-    form_of, compared = shipped_first(session), _statements(filings)
+    form_of, compared = shipped_first(source), _statements(filings)
     return _read_in_batches(
         reports, CHECKS, lambda batch: check(batch, form_of, compared), also=COMPARED_COLUMNS
     )
@@ -83,7 +83,7 @@ def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
 
 
 def reports_as_filed(
-    session: Session,
+    source: Source,
     report: pl.DataFrame | pl.LazyFrame,
     *,
     lang: Lang,
@@ -96,7 +96,7 @@ def reports_as_filed(
     if _are_of_one_statement(reports):
         each = list(reports.sort(form_order(), nulls_last=True, maintain_order=True).iter_slices(1))
     forms = [
-        as_filed(one, shipped_first(session), lang=lang, filled=filled, title=title) for one in each
+        as_filed(one, shipped_first(source), lang=lang, filled=filled, title=title) for one in each
     ]
     return together(forms)
 

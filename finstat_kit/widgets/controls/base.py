@@ -21,7 +21,7 @@ from finstat_kit.frames.financials.assemble import holds
 from finstat_kit.protocol.records import UNITS
 from finstat_kit.protocol.untrusted import escape
 from finstat_kit.widgets.controls.in_browser import LAYOUT, Export, Keys
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.texts import words
 
 LABEL_WIDTH: Final = "8.5em"  # of all controls, to align them; as in typeahead.css
 # Below boxes, beside their labels: of what has a margin itself, and of what has none.
@@ -199,7 +199,7 @@ def is_local(register: Register) -> bool:
     What is chosen is then answered before the call returns, so that a saved notebook does not
     depend on timing.
     """
-    return register._session.source.has_names or register._session.replayed
+    return register._source.has_names or register._session.replayed
 
 
 def records(

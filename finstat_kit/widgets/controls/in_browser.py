@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.texts import words
 
 LAYOUT: Final = {"width": "340px", "max_width": "calc(100% - 4px)"}  # without its margins
 

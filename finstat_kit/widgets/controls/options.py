@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit.arguments import Lang
 from finstat_kit.frames.places.locations import LEVELS
 from finstat_kit.frames.text import slovak
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.texts import words
 
 FIELDS: Final = {"region": "kraj", "district": "okres", "municipality": "sidlo"}
 

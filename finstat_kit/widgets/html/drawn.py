@@ -14,7 +14,7 @@ from finstat_kit.charts.values.classes import Scale, by_breaks
 from finstat_kit.charts.values.drawn_table import DrawnTable
 from finstat_kit.frames.text import number_format
 from finstat_kit.protocol.untrusted import escape
-from finstat_kit.widgets.html.texts import words
+from finstat_kit.widgets.texts import words
 
 # The variables are JupyterLab's; elsewhere the browser's own colours apply.
 _PAGE: Final = "var(--jp-layout-color1, Canvas)"

@@ -15,7 +15,7 @@ from finstat_kit.protocol.untrusted import escape
 from finstat_kit.protocol.wire import BY_FIELD
 from finstat_kit.widgets.controls.base import heading, scrolling, table
 from finstat_kit.widgets.html import drawn
-from finstat_kit.widgets.html.texts import since_text, words
+from finstat_kit.widgets.texts import since_text, words
 
 _IN_WORDS: Final = 5  # rows that the chart's text names
 

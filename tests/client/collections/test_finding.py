@@ -11,7 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.client.collections.collection import one_unit
+from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import RegisterWarning
 from finstat_kit.protocol.records import UNITS

@@ -243,7 +243,7 @@ def test_as_many_pages_are_under_way_as_connections_and_no_more(connections: int
     """A page that was requested takes its connection until it has come; a count takes none."""
     walk, reg = Noted(), fk.sample(2_000)
 
-    steps = over_connections(reg._session, walk, connections)
+    steps = over_connections(reg._source, walk, connections)
     assert sum(steps) == 2_000
 
     assert walk.covered()[0].equals(reg.units.ids()["id"])
@@ -262,7 +262,7 @@ def test_pressure_halves_the_connections_each_time() -> None:
         return Reply(429, {}, b"")
 
     reg.instead = busy
-    steps = over_connections(reg._session, walk, 8)
+    steps = over_connections(reg._source, walk, 8)
     assert sum(steps) == 2_000
 
     assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
@@ -284,7 +284,7 @@ def test_a_count_that_hangs_leaves_room_for_pages() -> None:
         return reply
 
     reg.instead = late
-    steps = over_connections(reg._session, walk, 1)
+    steps = over_connections(reg._source, walk, 1)
     assert sum(steps) == 200
 
     assert walk.covered()[0].equals(reg.sample.units.ids()["id"])

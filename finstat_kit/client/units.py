@@ -1,0 +1,239 @@
+"""The accounting units of a register: its filters, and the search by name, number or place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Literal
+
+import polars as pl
+
+from finstat_kit.client import methods
+from finstat_kit.client.collections import walk
+from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.walk import Pages
+from finstat_kit.errors import invalid
+
+
+class Units(Collection):
+    """The accounting units: the only collection with filters."""
+
+    def count(
+        self,
+        *,
+        changed_since: str | date | timedelta | None = None,
+        after_id: int = 0,
+        ico: str | Sequence[str] | None = None,
+        dic: str | Sequence[str] | None = None,
+        legal_form_code: str | Sequence[str] | None = None,
+    ) -> int:
+        """Fetch the number of matching units.
+
+        Advisory: the register changes while it is read, so a walk never relies on it.
+        From ``/api/zostavajuce-id/uctovne-jednotky``.
+
+        Args:
+            changed_since: Only units changed on this day or later; None is everything.
+            after_id: Only ids greater than this one.
+            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
+                not unique. Each takes a request of its own.
+            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several; each takes a request of its own.
+
+        Returns:
+            The number of ids, deleted and non-public units included.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.units.count(changed_since="2026-06-01")
+            323
+        """
+        queries = [
+            walk.query_of(self._source, self._name, changed_since, after_id, None, filters)
+            for filters in walk.filters_of(ico, dic, legal_form_code)
+        ]
+        number = sum(walk.count(self._source, query) for query in queries)
+        walk.warn_if_empty(self._source, changed_since, queries[0], number)
+        return number
+
+    def ids(
+        self,
+        *,
+        changed_since: str | date | timedelta | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | Sequence[str] | None = None,
+        dic: str | Sequence[str] | None = None,
+        legal_form_code: str | Sequence[str] | None = None,
+        connections: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the ids of all matching units.
+
+        From ``/api/uctovne-jednotky``, page by page until the register reports the end of the
+        list.
+
+        Args:
+            changed_since: Only units changed on this day or later (the day itself included, as
+                observed on the live register); None is everything.
+            after_id: Only ids greater than this one: the cursor of an earlier walk.
+            limit: Maximum number of ids; the lowest are returned.
+            page_size: Ids per request, 1 to 10,000; None is the register's own setting.
+            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
+                not unique. Each takes a request of its own.
+            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``, or of several, walked one after another; an error
+                then has no ids, and the cursor of the beginning.
+            connections: Concurrent requests, 1 to 256; None is the register's own setting. The
+                ids are the same. A walk with a *limit*, or one that the register's rate holds
+                back, uses one connection.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
+
+        Returns:
+            One column ``id`` (Int64), ascending, without repeats.
+
+        Raises:
+            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to resume from.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
+            [455863, 634274, 793996]
+        """
+        queries = [
+            walk.query_of(self._source, self._name, changed_since, after_id, page_size, filters)
+            for filters in walk.filters_of(ico, dic, legal_form_code)
+        ]
+        frame = walk.ids_of_all(self._source, self._name, queries, limit, connections, progress)
+        walk.warn_if_empty(self._source, changed_since, queries[0], frame.height, limit)
+        return frame
+
+    def pages(
+        self,
+        *,
+        changed_since: str | date | timedelta | None = None,
+        after_id: int = 0,
+        limit: int | None = None,
+        page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
+    ) -> Pages:
+        """Iterate over the ids of matching units, one frame per reply, in constant memory.
+
+        The arguments are those of `ids`, with one number and one legal form: pages of several would
+        have no cursor in common. From ``/api/uctovne-jednotky``.
+
+        Returns:
+            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     [page.height for page in fk.units.pages(page_size=8_000)]
+            [8000, 8000, 4000]
+        """
+        filters, *others = walk.filters_of(ico, dic, legal_form_code)
+        if others:
+            several = {"ico": ico, "dic": dic, "legal_form_code": legal_form_code}
+            raise invalid(
+                next(n for n, x in several.items() if x is not None and not isinstance(x, str)),
+                ...,
+                "has several values, whose pages have no cursor in common",
+                give="one per walk, or take fk.units.ids",
+            )
+        query = walk.query_of(self._source, self._name, changed_since, after_id, page_size, filters)
+        return walk.pages(self._source, self._name, query, limit)
+
+    def find(
+        self, text: str | Sequence[str] | pl.Series, *, limit: int | None = 20
+    ) -> pl.DataFrame:
+        """Find units by name, or by a number: IČO, DIČ, IČ DPH or id.
+
+        Each word of the text must be a word of the name or its beginning, in any order. Accents,
+        case and signs do not matter, and a legal form at the end (*s. r. o.*, *a.s.*) may be absent
+        from the name. A number is sought as everything that it may be: an id (unless it begins with
+        a zero), an IČO, with its leading zeros or without, a DIČ (10 digits, as IČ DPH behind
+        ``SK``), and a word of a name (its beginning if nothing else matches). All units that match
+        are returned.
+
+        Names are searched in the units of a sample or a mirror; the names of a mirror are read at
+        the first search after each sync. The register itself has no search: there only numbers are
+        found, with one request for each kind of number that it may be, and one per record.
+
+        Args:
+            text: Words of a name, or a number; or several such texts. `fk.match_units` chooses one
+                unit for each row of a list, where that is beyond doubt.
+            limit: Maximum number of units for each text, those that match best; None returns all
+                matches.
+
+        Returns:
+            Records with the columns of `get` and ``matched_by`` (Enum: ``id``, ``ico``, ``dic`` or
+            ``name``, the first that applies), in the order of these, then the best match first:
+            names that consist of the text, then those with its words as they are, in any order, and
+            at the beginning; among equals the order of names without accents, then of ids. No match
+            gives no rows. Of several texts those of each in their order, and the text in the column
+            ``given`` (String).
+
+        Raises:
+            UsageError: *text* has no letters or digits, or more than 200 characters; or the
+                register has no search for names.
+
+        Warns:
+            RegisterWarning: More units match than *limit*, with their number; or units match by
+                more than one kind of number, or by a number and by name; or no unit matches one of
+                several texts.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.units.find("orol 510 sro skuska")["nazovUJ"].to_list()
+            ...     fk.financials(fk.units.find("00372491"), 2015)["equity"].to_list()
+            ['Skúška Orol 510, s. r. o.']
+            [15900.0]
+        """
+        return methods.find.find(self._source, text, limit)
+
+    def of_place(
+        self,
+        places: str | Sequence[str] | pl.Series,
+        *,
+        level: Literal["municipality", "region"] = "municipality",
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the unit that a municipality or a region is itself.
+
+        By the code of its seat and its legal form (801 municipalities, 803 regions), never by its
+        name. The parts of Bratislava and Košice are municipalities of their own. A register has no
+        filter for seats: there the records of all units of the legal form are fetched, about 2,900
+        municipalities, which a cache keeps; a sample and a mirror look them up.
+
+        Args:
+            places: A name or a code, or several, as of `match_places`.
+            level: ``"municipality"`` or ``"region"``.
+            max_requests: As in `get`.
+            progress: As in `get`.
+
+        Returns:
+            Records with the columns of `get`, in the order given, each once.
+
+        Raises:
+            UsageError: A place is not known, or several have its name.
+            NotFound: A place has no such unit, or several.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     town = fk.units.of_place("Nitra")
+            >>> town.select("id", "nazovUJ", "mesto", "pravnaForma").row(0)
+            (459817, 'Obec Maketa 262', 'Nitra', '801')
+        """
+        return methods.match_units.of_place(
+            self._source, places, level, max_requests=max_requests, progress=progress
+        )
