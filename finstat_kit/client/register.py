@@ -562,7 +562,10 @@ class Register(Inner, Checked):
             ``panel``: one row per unit and year, by unit and year: the columns of *figures*, null
             in a year without a row (those of the unit are repeated, ``reason`` is
             ``no_filing_for_year``), and ``status`` (Enum: ``filed``, ``gap``, ``before`` the first
-            and ``after`` the last year with figures).
+            and ``after`` the last year with figures), ``scale_doubtful`` (Boolean: total assets or
+            sales are a thousandth of those of the adjacent periods before and after, or a thousand
+            times those, between 500 and 2,000 times; null where one of the three is missing, of
+            both amounts; nothing is corrected).
 
             ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which
             ``enter`` (the first time), ``stay`` and ``return`` (after a gap); of those of the year

@@ -19,6 +19,7 @@ def summary(
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = "kraj",
     *,
+    doubtful: bool = False,
     lang: Lang | None = None,
     register: Register | str | None = None,
 ) -> pl.DataFrame:
@@ -37,6 +38,8 @@ def summary(
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
             end of each period.
+        doubtful: Whether changes of `growth` with ``scale_doubtful`` count as others; they are left
+            out and counted unless so.
         lang: Language of the labels; None means the register's.
         register: Whose codelists say which codes are known; None is the current one. Without any,
             every code of a field of records counts as known, and has no label.
@@ -45,7 +48,9 @@ def summary(
         One row per value, group and year, in this order: ``value``; the groups, each followed by
         the column of its label (String; the code is null and the label ``unknown`` of units without
         a code or with one that the codelist lacks); ``year`` (Int32); ``units``, of
-        which ``n`` have a value and ``without`` have none (Int64), by ``reasons`` (List of Struct:
+        which ``n`` have a value, ``without`` have none and ``n_doubtful`` have a change that is
+        left out because an amount may be in thousands (Int64; null of anything but a change of
+        `growth`), by ``reasons`` (List of Struct:
         ``reason``, ``count``; beside those of financials ``all_blank``, ``item_not_in_form`` and
         ``divisor``, one not above zero), on which ``forms`` (List of Struct: ``template``,
         ``count``); ``sum`` (null of a ratio, whose sum means nothing), ``mean`` (of a ratio of yes
@@ -71,4 +76,5 @@ def summary(
         [('roa', 40, 19, 21)]
     """
     source, language = drawn_from(register, lang)
-    return summarized(figures, value, by, None if source is None else source._lookup, language)
+    lookup = None if source is None else source._lookup
+    return summarized(figures, value, by, lookup, language, doubtful=doubtful)

@@ -20,7 +20,7 @@ from finstat_kit.frames.text.number_format import Noun
 
 _WORDS: Final = Words("summaries")
 _COLUMNS: Final = frozenset(schema([]))  # of a summary, whatever its groups
-COUNTS: Final = ("n", "units", "without", "n_excluded")
+COUNTS: Final = ("n", "units", "without", "n_doubtful", "n_excluded")
 STATISTICS: Final = ("sum", "mean", "p10", "p25", "median", "p75", "p90", "share_top5", "weighted")
 
 
@@ -73,10 +73,12 @@ class Summary(NamedTuple):
         return _WORDS[lang][f"covered {noun}"].format(n=number_format.whole(n, lang), of=of)
 
     def notes(self, lang: Lang) -> list[str]:
-        """Return the notes on units without a value, and mixed forms."""
+        """Return the notes on units without a value, years in thousands, and mixed forms."""
         reasons = self._added("reasons", "reason")
+        counts = {"doubtful": int(self.table["n_doubtful"].sum())}
         notes = [
             figures.without([(str(why), n) for why, n in reasons], self.item, lang),
+            *figures.numbered(_WORDS[lang], counts, lang),
             *figures.forms([(int(form), n) for form, n in self._added("forms", "template")],
                            self.item, lang),
         ]  # fmt: skip

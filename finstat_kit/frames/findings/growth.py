@@ -9,20 +9,18 @@ import polars as pl
 
 from finstat_kit import arguments, calls
 from finstat_kit.errors import invalid
-from finstat_kit.frames.financials import assemble, filings, ratios
+from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
-from finstat_kit.frames.findings import values
+from finstat_kit.frames.findings import scale, values
+from finstat_kit.frames.findings.scale import BEFORE, LAST, MONTHS, YEAR, with_periods
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
+from finstat_kit.frames.places import labels
 
 Basis = Literal["previous_year", "previous_column"]
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
 REASON: Final = pl.Enum(REASONS)
-_YEAR: Final = 12  # months of a usual period
-_LAST: Final = " last"  # day of a period
-_BEFORE: Final = " before"  # last day of the period before
-_MONTHS: Final = " months"
 _IDENTITY: Final[tuple[str, ...]] = (
     "unit_id",
     "ico",
@@ -64,9 +62,10 @@ def growth(
         ``no_value``, ``gap``, ``no_value_before``, ``months``, ``form``, ``sign``); with
         ``"previous_column"`` also ``sales_restated`` (Float64: how much the column differs from the
         filing of the same period; null where there is none, it is equal, or on another form that
-        does not compare). At the end the columns of the unit, for groups: ``kraj``, ``okres``,
-        ``pravnaForma``, ``skNace``, ``velkostOrganizacie``, ``datumZalozenia``,
-        ``datumZrusenia``, as far as the frame has them.
+        does not compare). Then ``scale_doubtful`` (Boolean; see `panel`): true where it is true of
+        either year; `summary` leaves such pairs out. At the end the columns of the unit, for
+        groups: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie``,
+        ``datumZalozenia``, ``datumZrusenia``, as far as the frame has them.
 
     Raises:
         UsageError: An argument is wrong or a column is missing.
@@ -80,12 +79,14 @@ def growth(
     """
     names = arguments.names("value", value)
     for name in names:
-        if name in {*assemble.PROVENANCE, *assemble.IDENTITY, ratios.BELOW_CRISIS}:
+        if name in {*assemble.PROVENANCE, *assemble.IDENTITY, ratios.BELOW_CRISIS, scale.DOUBTFUL}:
             raise invalid("value", name, "is not a figure", give="an item or a ratio")
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
+    scale.check(labels.schema_of(panel), "panel")
     of_units = [*assemble.CARRIED, *assemble.DAYS]
     also = {"ico", "name", "status", "statement_id", "period_from", *of_units}
+    also |= {*scale.AMOUNTS, scale.DOUBTFUL}
     table = values.narrowed(panel, names, also, "panel")
     own_column = basis == "previous_column"
     table, previous = values.filed(table)
@@ -96,17 +97,18 @@ def growth(
             ": the frame has no rows of the previous column",
             give="fk.financials(units, years, from_previous=True), not a panel of it",
         )
-    rows = _with_periods(one_row_per_year(table)[0].sort("unit_id", "year"))
+    rows = scale.marked(one_row_per_year(table)[0].sort("unit_id", "year"))
+    rows = with_periods(rows)
     rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
-    former = rows.with_columns(pl.col(_LAST).alias(_BEFORE)).unique(["unit_id", _BEFORE])
-    on = ["unit_id", _BEFORE]
+    former = rows.with_columns(pl.col(LAST).alias(BEFORE)).unique(["unit_id", BEFORE])
+    on = ["unit_id", BEFORE]
     rows = rows.join(former, on=on, how="left", maintain_order="left", suffix=" former")
     if own_column:
         beside = previous.drop_nulls("statement_id").unique("statement_id", keep="first")
-        beside = _with_periods(beside).with_columns(
-            pl.col(_LAST).alias(_BEFORE), pl.lit(value=True).alias(" there")
+        beside = with_periods(beside).with_columns(
+            pl.col(LAST).alias(BEFORE), pl.lit(value=True).alias(" there")
         )
-        on = ["statement_id", _BEFORE]
+        on = ["statement_id", BEFORE]
         rows = rows.join(beside, on=on, how="left", maintain_order="left", suffix=" beside")
     before = "beside" if own_column else "former"
     rows = rows.with_columns(pl.col(f"{name} {before}").alias(f"{name}_before") for name in names)
@@ -115,33 +117,17 @@ def growth(
         rows = _changes(rows, name, own_column=own_column)
         columns += [name, *(f"{name}_{part}" for part in ("before", "change", "growth", "reason"))]
         columns += [f"{name}_restated"] if own_column else []
-    return rows.select(*columns, *(name for name in of_units if name in table.columns))
-
-
-def _with_periods(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the last day of each row and of the period before, and how many months it has.
-
-    A frame without periods has calendar years.
-    """
-    first, last = (pl.date(pl.col("year"), *day) for day in ((1, 1), (12, 31)))
-    months = pl.lit(_YEAR)
-    if {"period_from", "period_to"} <= set(rows.columns):
-        days = [pl.col(name).cast(pl.Date) for name in ("period_from", "period_to")]
-        months = filings.months(*days)
-        first, last = pl.coalesce(days[0], first), pl.coalesce(days[1], last)
-    if "months" in rows.columns:
-        months = pl.col("months")
-    return rows.with_columns(
-        first.dt.offset_by("-1d").alias(_BEFORE), last.alias(_LAST), months.alias(_MONTHS)
-    )
+    either_year = pl.col(scale.DOUBTFUL) | pl.col(f"{scale.DOUBTFUL} former")
+    carried = [name for name in of_units if name in table.columns]
+    return rows.select(*columns, either_year, *carried)
 
 
 def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame:
     value, before = pl.col(name), pl.col(f"{name}_before")
-    months_before = pl.col(f"{_MONTHS} former")
+    months_before = pl.col(f"{MONTHS} former")
     if own_column:  # few title pages state the length of the period before
-        months_before = pl.col(f"{_MONTHS} beside").fill_null(_YEAR)
-    months = (pl.col(_MONTHS) != months_before).fill_null(value=True)
+        months_before = pl.col(f"{MONTHS} beside").fill_null(YEAR)
+    months = (pl.col(MONTHS) != months_before).fill_null(value=True)
     form = pl.lit(value=False)
     if "template" in rows.columns:
         form = _family("template", name).ne_missing(_family("template former", name))
@@ -164,7 +150,7 @@ def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame
     ).with_columns(assemble.numbers([f"{name}_change", f"{name}_growth"]))
     if own_column:
         difference = before - pl.col(f"{name} former")
-        of_another = pl.col(f"{_MONTHS} beside") != pl.col(f"{_MONTHS} former")
+        of_another = pl.col(f"{MONTHS} beside") != pl.col(f"{MONTHS} former")
         compares = ~form & ~of_another.fill_null(value=False)
         restated = pl.when(compares & (difference != 0)).then(difference)
         rows = rows.with_columns(restated.alias(f"{name}_restated"))

@@ -12,7 +12,7 @@ from finstat_kit import arguments
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble
 from finstat_kit.frames.financials.reasons import HAS_FIGURES, STATUS, has_figures
-from finstat_kit.frames.findings import values
+from finstat_kit.frames.findings import scale, values
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
@@ -43,13 +43,15 @@ def panel(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
+    assemble.check_types(labels.schema_of(figures), scale.AMOUNTS, "figures")
     own_rows, _ = values.filed(figures.lazy().collect())
     table, _ = one_row_per_year(own_rows)
     table = table.with_columns(has_figures(table.schema).alias(_PRESENT))
     # Those of a panel that is arranged anew are determined anew.
-    table = table.drop_nulls(["unit_id", "year"]).drop("status", strict=False)
+    table = table.drop_nulls(["unit_id", "year"]).drop("status", scale.DOUBTFUL, strict=False)
     filed = table.filter(_PRESENT)["year"].unique().to_list()
     span = _years(years, filed)
+    table = scale.marked(table)
     in_span = pl.col("year").is_in(span)
     units = table.filter(_PRESENT, in_span)["unit_id"].unique()
     if units.is_empty():
@@ -84,7 +86,8 @@ def panel(
     grid = grid.filter(in_span, pl.col("unit_id").is_in(units.implode()))
     if balanced:
         grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
-    return grid.select(*table.drop(_PRESENT).columns, "status"), flows
+    columns = table.drop(_PRESENT, scale.DOUBTFUL).columns
+    return grid.select(*columns, "status", scale.DOUBTFUL), flows
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:

@@ -12,7 +12,7 @@ from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
-from finstat_kit.frames.findings import values
+from finstat_kit.frames.findings import scale, values
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text.catalogue import Words
@@ -27,6 +27,7 @@ _STATISTICS: Final = pl.Schema(
         "units": pl.Int64(),
         "n": pl.Int64(),
         "without": pl.Int64(),
+        "n_doubtful": pl.Int64(),
         "reasons": _REASONS,
         "forms": _FORMS,
         "sum": pl.Float64(),
@@ -50,6 +51,7 @@ _ENTRY: Final = " entry"
 _OVER: Final = " over"
 _UNDER: Final = " under"
 _UNKNOWN: Final = " unknown"
+_LEFT_OUT: Final = " left out"  # a pair with a year in thousands
 _WORDS: Final = Words("groups")
 SPREAD: Final = pl.Schema(
     {
@@ -118,6 +120,8 @@ def summarized(
     by: Grouping | Sequence[Grouping] | None,
     lookup: labels.Lookup | None,
     lang: Lang,
+    *,
+    doubtful: bool,
 ) -> pl.DataFrame:
     """Summarize figures; see `finstat_kit.client.summary.summary`.
 
@@ -127,10 +131,12 @@ def summarized(
         by: As given.
         lookup: Of the register; None is none, and then no code of a field is unknown.
         lang: Of the labels.
+        doubtful: Whether pairs with a year in thousands count as others.
     """
     names, fields = arguments.names("value", value), groupings(by)
     check_columns(figures, fields)
-    table = values.narrowed(figures, names, needed(fields))
+    scale.check(labels.schema_of(figures), "figures")
+    table = values.narrowed(figures, names, {scale.DOUBTFUL, *needed(fields)})
     table, _ = one_row_per_year(table)
     for field in fields:
         table = groups.with_group(table, field)
@@ -138,7 +144,7 @@ def summarized(
     listed = {field: _entries(field, lookup) for field in fields}
     table = table.with_columns(_with_unknown(listed))
     keys = [*fields, "year"]
-    parts = [_of_value(table, name, keys) for name in names]
+    parts = [_of_value(table, name, keys, doubtful=doubtful) for name in names]
     of_figures = any(map(groups.is_of_figures, fields))
     others = [key for key in keys if not groups.is_of_figures(key)]
     ungrouped = table.filter(~has_figures(table.schema)).group_by(others)
@@ -185,14 +191,23 @@ def _label(field: str, entries: pl.DataFrame | None, lang: Lang) -> pl.Expr:
     return pl.when(code.is_null()).then(pl.lit(word)).otherwise(names)
 
 
-def _of_value(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
+def _of_value(table: pl.DataFrame, name: str, keys: list[str], *, doubtful: bool) -> pl.DataFrame:
     """Return the statistics of one value, why some have none, and on which forms it was filed."""
     rows = _rows_of(table, name, keys)
+    of_pairs = values.is_change(name, table.columns) and scale.DOUBTFUL in table.columns
+    is_left_out = pl.lit(value=False)
+    if of_pairs and not doubtful:
+        is_left_out = pl.col(scale.DOUBTFUL).fill_null(value=False)
+    rows = rows.with_columns(is_left_out.alias(_LEFT_OUT)).with_columns(
+        pl.when(~pl.col(_LEFT_OUT)).then(column).alias(column) for column in ("value", "why")
+    )
     has = pl.col("value").is_not_null()
     without = _listed(rows.filter(~has), keys, "why", "reason").rename({"why": "reasons"})
     forms = _listed(rows.filter(has), keys, "template", "template").rename({"template": "forms"})
     is_ratio = name in ratios.NAMES
-    statistics = _statistics(rows, keys, is_ratio=is_ratio, has_sum=ratios.has_sum(name))
+    statistics = _statistics(
+        rows, keys, is_ratio=is_ratio, has_sum=ratios.has_sum(name), of_pairs=of_pairs
+    )
     for part in (without, forms):
         statistics = statistics.join(part, on=keys, how="full", coalesce=True, nulls_equal=True)
     counts = ["units", "n", "without", *(["n_excluded"] if is_ratio else [])]
@@ -214,6 +229,7 @@ def _rows_of(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
         **parts,
         why=values.reason(name, table.columns, table.schema),
         template=template,
+        **{name: name for name in (scale.DOUBTFUL,) if name in table.columns},
         **{key + _UNKNOWN: key + _UNKNOWN for key in keys if key + _UNKNOWN in table.columns},
     )
     # Of the rows without the ratio neither part counts.
@@ -222,7 +238,7 @@ def _rows_of(table: pl.DataFrame, name: str, keys: list[str]) -> pl.DataFrame:
 
 
 def _statistics(
-    rows: pl.DataFrame, keys: list[str], *, is_ratio: bool, has_sum: bool
+    rows: pl.DataFrame, keys: list[str], *, is_ratio: bool, has_sum: bool, of_pairs: bool
 ) -> pl.DataFrame:
     """Return the statistics of each group."""
     value, under = pl.col("value"), pl.col(_UNDER)
@@ -234,7 +250,8 @@ def _statistics(
     statistics = rows.group_by(keys).agg(
         units=pl.len().cast(pl.Int64),
         n=value.count().cast(pl.Int64),
-        without=value.null_count().cast(pl.Int64),
+        without=value.null_count().cast(pl.Int64) - pl.col(_LEFT_OUT).sum().cast(pl.Int64),
+        n_doubtful=(pl.col(_LEFT_OUT).sum() if of_pairs else pl.lit(None)).cast(pl.Int64),
         sum=pl.when((value.count() > 0) & has_sum).then(value.sum()),
         mean=value.mean(),
         **{_ORDERED: value.drop_nulls().sort()},  # once, and not for each quantile

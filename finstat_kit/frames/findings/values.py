@@ -155,10 +155,15 @@ def _column_of_reasons(value: str) -> str:
     return f"{value.rpartition('_')[0]}_reason"
 
 
+def is_change(value: str, columns: Collection[str]) -> bool:
+    """Return whether a value is a change of a pair of years, as `growth` returns it."""
+    return value.endswith(("_change", "_growth")) and _column_of_reasons(value) in columns
+
+
 def reason(value: str, columns: Collection[str], schema: pl.Schema) -> pl.Expr:
     """Return why a row without a value has none: a reason of financials, or one of the value."""
     parts = ratios.parts_of_value(value)
-    if value.endswith(("_change", "_growth")) and _column_of_reasons(value) in columns:
+    if is_change(value, columns):
         own_reason = pl.col(_column_of_reasons(value)).cast(pl.String)
         return pl.coalesce(own_reason, pl.lit(DIVISOR))  # the value before is 0
     # A ratio of yes or no has a bound in some years alone.

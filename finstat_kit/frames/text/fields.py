@@ -13,7 +13,7 @@ from finstat_kit.frames.counts import count_by, estimation
 from finstat_kit.frames.files.quantities import quantity_of
 from finstat_kit.frames.financials import assemble, filings, items, ratios
 from finstat_kit.frames.financials.reasons import STATUS
-from finstat_kit.frames.findings import panel, peers, summary
+from finstat_kit.frames.findings import panel, peers, scale, summary
 from finstat_kit.frames.places import match_names
 from finstat_kit.frames.reports import cells, check_sums
 from finstat_kit.frames.text.catalogue import Words
@@ -117,7 +117,7 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
         "financials": figures,
         "filings": filings.FILINGS,
         "ratios": before | computed | after,
-        "panel": figures | {"status": STATUS},
+        "panel": figures | {"status": STATUS, scale.DOUBTFUL: pl.Boolean()},
         "flows": panel.FLOWS,
         "summary": summary.schema([]),
         "peers": peers.PEERS,

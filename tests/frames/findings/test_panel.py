@@ -233,7 +233,7 @@ def test_what_a_frame_does_not_have_is_null_in_its_flows(figures: pl.DataFrame) 
     _, whole = fk.panel(figures.filter(pl.col("reason").is_null()))
     assert flows["dissolved"].null_count() == flows.height
     assert_frame_equal(flows.drop("dissolved"), whole.drop("dissolved"))
-    assert panel.columns == [*own.columns, "status"]
+    assert panel.columns == [*own.columns, "status", "scale_doubtful"]
     gaps = fk.growth(panel, "sales").filter(sales_reason="gap")
     assert gaps.height == fk.growth(own, "sales").filter(sales_reason="gap").height > 50
 
