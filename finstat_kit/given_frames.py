@@ -170,9 +170,9 @@ def ids(value: object, name: str = "ids", of: str = "units") -> pl.Series:
     if isinstance(value, pl.LazyFrame):
         value = value.collect()
     if isinstance(value, pl.DataFrame):
-        value = _ids_of_frame(value, name, of)
+        return ids_of_column(own_ids(value, name, of), name, f"{name}['id']")
     if isinstance(value, pl.Series):
-        return _ids_of_series(value, name)
+        return ids_of_column(value, name, name)
     if hasattr(value, "__index__") and not isinstance(value, bool):  # numpy's integers, too
         value = [whole(name, value, 0, MAX_ID)]
     try:
@@ -194,7 +194,8 @@ def ids(value: object, name: str = "ids", of: str = "units") -> pl.Series:
     return pl.Series("id", items, dtype=pl.Int64)
 
 
-def _ids_of_frame(frame: pl.DataFrame, name: str, of: str) -> pl.Series:
+def own_ids(frame: pl.DataFrame, name: str, of: str) -> pl.Series:
+    """Return the column ``id`` of a frame, unless its ids are those of other records."""
     foreign = next((column for column in frame.columns if column in _FOREIGN[of]), None)
     if "id" in frame.columns and foreign is None:
         return frame["id"]
@@ -211,22 +212,38 @@ def _ids_of_frame(frame: pl.DataFrame, name: str, of: str) -> pl.Series:
     raise invalid(name, ..., fault, cure=f"it has {frame.columns}")
 
 
-def _ids_of_series(column: pl.Series, name: str) -> pl.Series:
+def ids_of_column(column: pl.Series, name: str, place: str) -> pl.Series:
+    """Return a column of ids, none missing.
+
+    Args:
+        column: The column.
+        name: Name of the argument.
+        place: Where the column is, as Python.
+    """
     # Under a plain name: polars treats ``*`` and ``^…$`` as patterns of names.
     series = column.alias("id")
     series = series if series.dtype != pl.Null else series.cast(pl.Int64)
     if not series.dtype.is_integer() or series.null_count():
+        is_number = series.dtype.is_numeric() or series.dtype == pl.String
+        cure = place + ".drop_nulls()" * bool(series.null_count())
+        cure += "" if series.dtype.is_integer() else ".cast(pl.Int64)"
         raise invalid(
             name,
             ...,
-            f": the column {column.name!r} is {series.dtype} with {series.null_count()} nulls",
-            give="whole numbers, none missing",
+            f": the column {column.name!r} is {described(series)}",
+            give=cure if is_number else "whole numbers, none missing",
         )
     numbers = series.cast(pl.Int64, strict=False)  # null above the largest id
     outside = series.filter((numbers < 0).fill_null(value=True))
     if outside.len():
         raise invalid(name, ..., f": {outside[0]} is not allowed", give=f"ids from 0 to {MAX_ID}")
     return numbers
+
+
+def described(column: pl.Series) -> str:
+    """Return the type of a column, and how many values are missing."""
+    nulls = column.null_count()
+    return str(column.dtype) + (f" with {nulls:,} null{'s' * (nulls > 1)}" if nulls else "")
 
 
 def _are_plain(items: list[int]) -> bool:

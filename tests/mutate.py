@@ -518,11 +518,11 @@ MUTATIONS = [
         "test_a_number_is_sought_as_everything_that_it_may_be",
     ),
     Mutation(
-        "a number of two units is an error where one is wanted",
+        "a name of several units is an error where one is wanted",
         "find.py:unit_of",
         "sum(numbers.values())",
         "1",
-        "test_a_number_of_two_units_is_an_error_that_lists_both",
+        "test_several_units_of_a_name_are_an_error_that_lists_them",
     ),
     Mutation(
         "a scan over requests is refused",
@@ -633,7 +633,7 @@ MUTATIONS = [
     ),
     Mutation(
         "figures of too many units are refused before the first request",
-        "financials.py:_units_given",
+        "financials.py:_units_found",
         "refuse_long_work(expected, source.session, most, at_most)",
         "pass",
         "test_long_work_is_refused_first",
@@ -917,7 +917,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what is cut off before the first unit has the columns of the result",
-        "methods/financials.py:_units_given",
+        "methods/financials.py:_units_found",
         "attaching(lambda: nothing,",
         "attaching(lambda: pl.DataFrame(),",
         "test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result",

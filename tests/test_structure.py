@@ -72,8 +72,8 @@ def test_the_folders_hold_what_design_says() -> None:
     root = {path.stem for path in PACKAGE.glob("*.py")}
 
     assert root == {
-        "__init__", "__main__", "arguments", "calls", "errors", "given_frames", "in_place",
-        "progress",
+        "__init__", "__main__", "arguments", "calls", "errors", "given_frames", "given_units",
+        "in_place", "progress",
     }  # fmt: skip
 
 

@@ -9,12 +9,13 @@ import polars as pl
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from finstat_kit import arguments, calls, given_frames
+from finstat_kit import arguments, calls
 from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.plot_history import plot_history
 from finstat_kit.charts.values import figures
 from finstat_kit.client import current
+from finstat_kit.client.collections.looked_up import records_given
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.register import Register
 from finstat_kit.frames.financials import ratios
@@ -46,7 +47,7 @@ _WORDS: Final = Words("unit_page")
 
 @calls.checked_call
 def unit_page(
-    unit: int | pl.DataFrame | pl.LazyFrame,
+    unit: int | str | pl.DataFrame | pl.LazyFrame,
     *,
     years: int = 3,
     peers: pl.DataFrame | pl.LazyFrame | None = None,
@@ -58,7 +59,7 @@ def unit_page(
     Of a register every filing of the unit is requested, as by `financials`.
 
     Args:
-        unit: Its id or its record.
+        unit: Its id (a whole number), its IČO (a text of 8 or 12 digits), or its record.
         years: The newest so many with figures.
         peers: Figures that the unit is compared with, as `financials` returns them: its own among
             them; None leaves the comparison out.
@@ -70,13 +71,15 @@ def unit_page(
         file. The notes name the filing and the report of each year, or the reason.
 
     Raises:
-        UsageError: It is not one unit, or *peers* are no figures.
+        UsageError: It is not one unit, such as an IČO that several share, which are then listed; or
+            *peers* are no figures.
+        NotFound: There is no such unit.
         RegisterError, Interrupted: As `financials`.
 
     Example:
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
-        ...     page = fk.unit_page(365, lang="en")
+        ...     page = fk.unit_page("00372491", lang="en")
         >>> page.parts[0].heads
         [('2017', ''), ('2018', ''), ('2019', '')]
     """
@@ -84,12 +87,11 @@ def unit_page(
     lang = reg._language(lang)
     words = _WORDS[lang]
     years = arguments.whole("years", years, 1, 100)
-    if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
-        unit = reg.units.get(unit)
-    record = given_frames.collected("unit", unit)
-    if not set(UNITS) <= set(record.columns):
-        record = reg.units.get(record)  # a frame with ids alone
-    record = one_unit(record, "unit")
+    record = one_unit(
+        records_given(reg._source, unit, "unit", UNITS),
+        "unit",
+        unit if isinstance(unit, str) else ...,
+    )
     money = ratios.ratios(reg.financials(record), keep=True)
     assert isinstance(money, pl.DataFrame)
     is_public = "public" in money["family"].drop_nulls().tail(1).cast(pl.String)

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("id_", metavar="[ID…]", nargs=-1)
-@click.option("--ico", help="Instead of ids: all units with this IČO.")
+@click.argument("id_", metavar="ID…", nargs=-1, required=True)
 @click.option(
     "--year",
     type=click.IntRange(1990, 2100),
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 @options.output
 def financials(
     id_: tuple[str, ...],
-    ico: str | None,
     year: tuple[int, ...],
     items: str | None,
     family: Family | None,
@@ -63,20 +61,17 @@ def financials(
 ) -> None:
     """Print figures of units, one row per unit and year; "-" reads standard input, as `get` does.
 
-    Without figures the column "reason" shows why. If the command ends early, the rows of the
-    units finished before are written. The exit code is 1 where a unit has no readable record.
+    8 or 12 digits are an IČO, fewer than eight an id. Without figures the column "reason" shows
+    why. If the command ends early, the rows of the units finished before are written. The exit code
+    is 1 where a unit has no readable record, and where no unit has an IČO.
     """
-    if (ico is None) == (not id_):
-        raise click.UsageError("give either ids of units or --ico")
     from finstat_kit.frames.financials.assemble import schema
     from finstat_kit.frames.financials.chosen_items import chosen
 
     names = chosen(None if items is None else items.split(","), family)
     output.check(schema(names))
-    units = reading.ids(id_, "units").unique(maintain_order=True) if id_ else None
-    figures = output.fetch(
-        lambda: reg.financials(units, year or None, ico=ico, items=names, **passed)
-    )
+    units = reading.ids(id_, "units")
+    figures = output.fetch(lambda: reg.financials(units, year or None, items=names, **passed))
     # A record that can be read has a name or an IČO.
     bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
-    end_with(bare["unit_id"].unique().sort())
+    end_with(bare["unit_id"].unique().sort(), figures.filter(reason="no_such_unit")["ico"].unique())

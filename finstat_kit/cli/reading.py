@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
 STANDARD_INPUT: Final = Path("-")
+PLAIN: Final = "plain"  # column of a file that has no columns
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 # Columns of other records, and of figures, that contain ids of a collection; csv has those in the
 # plural as texts.
@@ -54,7 +55,7 @@ def table(file: Path) -> pl.DataFrame:
             frame = pl.read_ndjson(io.StringIO(text), infer_schema_length=None)
             return frame.with_columns(pl.col(pl.Null).cast(pl.String))
         if beginning.isdigit():
-            return pl.DataFrame({"id": text.split()})
+            return pl.DataFrame({PLAIN: text.split()})
         separator = ";" if ";" in text.partition("\n")[0] else ","
         return pl.read_csv(io.StringIO(text), infer_schema=False, separator=separator)
     except UnicodeDecodeError:
@@ -67,34 +68,51 @@ def table(file: Path) -> pl.DataFrame:
         raise UsageError(f"{name} cannot be read: {reason}") from error
 
 
-def ids(words: Sequence[str], collection: str) -> pl.Series:
+def ids(words: Sequence[str], collection: str) -> pl.Series | list[Any]:
     """Return the ids given to a command: words, or ``-`` for those that standard input names.
+
+    Of units a word of 8 or 12 digits is an IČO.
 
     Raises:
         UsageError: There are no ids, or a value is not an id.
     """
-    import polars as pl
-
     if list(words) == ["-"]:
         return ids_in(STANDARD_INPUT, collection)
-    return _whole(pl.Series("id", list(words)))
+    return _of_words(words, collection)
 
 
-def ids_in(file: Path, collection: str) -> pl.Series:
-    """Return the ids of a collection in a file: its own, or those that other records name."""
+def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
+    """Return the ids of a collection in a file: its own, or those that other records name.
+
+    Of units the IČO where there are no ids.
+    """
     import polars as pl
 
     from finstat_kit import given_frames
 
     frame = table(file)
+    if PLAIN in frame.columns:
+        return _of_words(frame[PLAIN].to_list(), collection)
     named = next((frame[name] for name in _NAMING[collection] if name in frame.columns), None)
     if named is None:
         own = [_whole(frame["id"])] if "id" in frame.columns else []
+        if collection == "units" and not own and "ico" in frame.columns:
+            return frame["ico"]
         return given_frames.ids(frame.with_columns(own), of=collection)
     if named.dtype == pl.String and named.name in _PLURAL:
         named = named.str.split(" ")
     named = named.explode() if named.dtype == pl.List else named
     return _whole(named.drop_nulls().unique(maintain_order=True))
+
+
+def _of_words(words: Sequence[str], collection: str) -> pl.Series | list[Any]:
+    import polars as pl
+
+    from finstat_kit.given_units import unit_in_text
+
+    if collection == "units":
+        return [unit_in_text(word, "ID") for word in words]
+    return _whole(pl.Series("id", list(words)))
 
 
 def _whole(values: pl.Series) -> pl.Series:
@@ -104,8 +122,5 @@ def _whole(values: pl.Series) -> pl.Series:
         return values
     for value in values:
         if not _ID.fullmatch(value or ""):
-            raise UsageError(
-                f"{value!r} is not an id",
-                cure="an IČO, which may begin with 0, goes to find --units or financials --ico",
-            )
+            raise UsageError(f"{value!r} is not an id", cure="an IČO belongs in a column named ico")
     return values.cast(pl.Int64)

@@ -91,8 +91,9 @@ def get(
 ) -> None:
     """Print records; "-" reads ids, or records and figures that name them, from standard input.
 
-    An id without a readable record has a row of its own, and the exit code is 1. If the command
-    ends early, the records fetched before are written.
+    Of units 8 or 12 digits are an IČO, fewer than eight an id. An id without a readable record has
+    a row of its own, and so has an IČO of no unit; the exit code is 1 then. If the command ends
+    early, the records fetched before are written.
     """
     import polars as pl
 
@@ -102,7 +103,9 @@ def get(
     output.check(KINDS[collection].schema)
     listed: Collection = getattr(reg, collection)
     records = output.fetch(lambda: listed.get(wanted, errors="keep", **passed))
-    end_with(records.filter(pl.all_horizontal(pl.exclude("id").is_null()))["id"])
+    bare = records.filter(pl.all_horizontal(pl.exclude("id", "ico").is_null()))
+    icos = bare["ico"] if "ico" in bare.columns else pl.Series("ico", [], pl.String)
+    end_with(bare["id"].drop_nulls(), icos.drop_nulls().unique())
 
 
 @click.command()
@@ -127,9 +130,12 @@ def find(
     )
 
 
-def end_with(unreadable: pl.Series) -> None:
-    """End with exit code 1 where ids have no readable record."""
-    if unreadable.len():
-        ids = ", ".join(map(str, unreadable.head(10)))
-        click.echo(f"without a readable record: {unreadable.len():,}: {ids}", err=True)
+def end_with(unreadable: pl.Series, icos: pl.Series) -> None:
+    """End with exit code 1 where ids have no readable record, or no unit has an IČO."""
+    kinds = {"without a readable record": unreadable, "IČO of no unit": icos.sort()}
+    for fault, values in kinds.items():
+        if values.len():
+            shown = ", ".join(map(str, values.head(10)))
+            click.echo(f"{fault}: {values.len():,}: {shown}", err=True)
+    if unreadable.len() or icos.len():
         raise SystemExit(1)

@@ -1030,10 +1030,9 @@ class Register(Inner, Checked):
 
     def filings(
         self,
-        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
+        units: int | str | Iterable[int | str] | pl.Series | pl.DataFrame | pl.LazyFrame,
         year: int | Iterable[int] | None = None,
         *,
-        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
         filed_until: str | date | None = None,
         max_requests: int | None = None,
@@ -1048,10 +1047,11 @@ class Register(Inner, Checked):
         and ratios" explains.
 
         Args:
-            units: Records of units, as `units.get` returns them, or ids of units.
+            units: Ids (whole numbers) or IČO (texts of 8 or 12 digits), one or several; a Series of
+                either; records, as `units.get` returns them; or another frame with a column
+                ``unit_id``, ``id`` or ``ico``, the first of these that it has. Of an IČO that
+                several units share all are taken.
             year: Year in which the period ends: one, several, or None for all.
-            ico: Instead of *units*: all units with this IČO, which several may share, or with any
-                of several.
             consolidated: The consolidated statements instead of the individual ones.
             filed_until: As known on this day: without what was filed later, corrections too. A
                 filing without a day counts as filed on the last day of its period.
@@ -1067,13 +1067,14 @@ class Register(Inner, Checked):
             ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
             ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
             statement that counts instead) and ``reason`` (Enum, null for a readable filing):
-            ``deleted``, ``non_public``, ``unreadable``, ``not_held`` (a mirror without the unit or
-            some of its statements), ``not_own`` (a statement of another unit), ``period_mismatch``
-            (the period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing
-            without a period has no year.
+            ``no_such_unit`` (no unit has the IČO, and the row no ``unit_id``), ``deleted``,
+            ``non_public``, ``unreadable``, ``not_held`` (a mirror without the unit or some of its
+            statements), ``not_own`` (a statement of another unit), ``period_mismatch`` (the period
+            ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing without a
+            period has no year.
 
         Raises:
-            UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
+            UsageError: *units* are neither ids nor IČO, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
         Example:
@@ -1084,8 +1085,8 @@ class Register(Inner, Checked):
             [(2015, 12, 'Riadna', True)]
         """
         return methods.financials.filings(
-            self._source, units, year, ico=ico, consolidated=consolidated,
-            filed_until=filed_until, max_requests=max_requests, progress=progress,
+            self._source, units, year, consolidated=consolidated, filed_until=filed_until,
+            max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def items(
@@ -1147,10 +1148,9 @@ class Register(Inner, Checked):
 
     def financials(
         self,
-        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
+        units: int | str | Iterable[int | str] | pl.Series | pl.DataFrame | pl.LazyFrame,
         year: int | Iterable[int] | None = None,
         *,
-        ico: str | Sequence[str] | None = None,
         consolidated: bool = False,
         from_previous: bool = False,
         filed_until: str | date | None = None,
@@ -1168,10 +1168,11 @@ class Register(Inner, Checked):
         means. From ``/api/uctovna-zavierka``, ``/api/uctovny-vykaz`` and ``/api/sablona``.
 
         Args:
-            units: Records of units, as `units.get` returns them, or ids of units.
+            units: Ids (whole numbers) or IČO (texts of 8 or 12 digits), one or several; a Series of
+                either; records, as `units.get` returns them; or another frame with a column
+                ``unit_id``, ``id`` or ``ico``, the first of these that it has. Of an IČO that
+                several units share all are taken.
             year: Year in which the period ends: one, several, or None for all.
-            ico: Instead of *units*: all units with this IČO, which several may share, or with any
-                of several.
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Whether to add rows for the period before, from the previous-period
                 column of each filing; ten years take five filings.
@@ -1223,25 +1224,25 @@ class Register(Inner, Checked):
             register has replied) and ``bytes`` (Int64).
 
         Raises:
-            UsageError: Neither or both of *units* and *ico*, or more than *max_requests*.
+            UsageError: *units* are neither ids nor IČO, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     money = fk.financials([365], year=[2014, 2015])
+            ...     money = fk.financials("00372491", year=[2014, 2015])
             >>> money.select("year", "template", "total_assets", "net_profit", "reason").rows()
             [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
         """
         return methods.financials.financials(
-            self._source, units, year, ico=ico, consolidated=consolidated,
-            from_previous=from_previous, filed_until=filed_until, items=items, family=family,
+            self._source, units, year, consolidated=consolidated, from_previous=from_previous,
+            filed_until=filed_until, items=items, family=family,
             activity=activity, dry_run=dry_run, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def statement_history(
         self,
-        unit: int | pl.DataFrame | pl.LazyFrame,
+        unit: int | str | pl.DataFrame | pl.LazyFrame,
         years: int | Iterable[int] | None = None,
         table: Statement = "income",
         *,
@@ -1255,7 +1256,8 @@ class Register(Inner, Checked):
         the years differ, the rows are the items that `items` lists.
 
         Args:
-            unit: Record of one unit, as `units.get` returns it, or its id.
+            unit: The id of one unit (a whole number), its IČO (a text of 8 or 12 digits), or its
+                record, as `units.get` returns it.
             years: The newest so many (``5``), one year (``2024``), several
                 (``range(2015, 2025)``), or None for all.
             table: ``"income"``, ``"balance"``, or one side of it: ``"assets"``,
@@ -1275,14 +1277,15 @@ class Register(Inner, Checked):
             ``not_a_number`` is blank.
 
         Raises:
-            UsageError: *unit* is not one unit, or *years* or *table* is not known.
-            NotFound: There is no unit with this id.
+            UsageError: *unit* is not one unit, such as an IČO that several share, which are then
+                listed; or *years* or *table* is not known.
+            NotFound: There is no unit with this id or IČO.
             RegisterError, Interrupted: The records cannot be fetched.
 
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     shown = fk.statement_history(365, 3, "assets", lang="en")
+            ...     shown = fk.statement_history("00372491", 3, "assets", lang="en")
             >>> shown.frame.row(1)
             ('Non-current assets line 03 + line 11 + line 21', 2, None, 9501.0, 8611.0, 4256.0)
             >>> shown.filings.select("year", "template", "report_id").row(0)

@@ -72,6 +72,12 @@ class Source:
         is_kept = self.session.exchange.cache is not None
         return not self.cost or (self.in_process and not is_kept)
 
+    @property
+    def invented(self) -> bool:
+        """Whether the data are known to be invented."""
+        register = self.session.register
+        return isinstance(register, Inner) and bool(register.invented)
+
     def part(self) -> Part:
         """Return the part of the register that it has."""
         return Part()
@@ -134,6 +140,11 @@ class Inner:
     def _lookup(self, codelist: str) -> pl.DataFrame:
         """Return a codelist."""
         return self._source.codelist(codelist)
+
+    @property
+    def invented(self) -> bool | None:
+        """Whether the data are invented, None as long as that is not known."""
+        raise NotImplementedError
 
     @property
     def _use_arguments(self) -> str | None:

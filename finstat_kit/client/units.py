@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Literal
 
 import polars as pl
 
+from finstat_kit import arguments
 from finstat_kit.client import methods
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.looked_up import records_of_given
 from finstat_kit.client.collections.walk import Pages
 from finstat_kit.errors import invalid
+from finstat_kit.given_units import given_units
 
 
 class Units(Collection):
@@ -149,6 +152,56 @@ class Units(Collection):
             )
         query = walk.query_of(self._source, self._name, changed_since, after_id, page_size, filters)
         return walk.pages(self._source, self._name, query, limit)
+
+    def get(
+        self,
+        ids: int | str | Iterable[int | str] | pl.Series | pl.DataFrame,
+        *,
+        errors: Literal["raise", "keep"] = "raise",
+        max_requests: int | None = None,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Fetch the records of units.
+
+        From ``/api/uctovna-jednotka``, one request per unit, and one per IČO for the units that
+        have it; a repeated one is fetched once. `fk.fields` lists the columns.
+
+        Args:
+            ids: Ids (whole numbers) or IČO (texts of 8 or 12 digits), one or several, a Series of
+                either, or a frame with a column ``unit_id``, ``id`` or ``ico``, the first of these
+                that it has. Of an IČO that several units share all are returned.
+            errors: ``"keep"`` continues after an id without a record, or with one that breaks the
+                register's format or cannot be had while others can, and after an IČO that no unit
+                has; its row has the id or the IČO alone.
+            max_requests: Maximum number of requests, two per IČO; None is 10,000 for a real host,
+                to prevent an unintended wait of days, and no limit elsewhere.
+            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
+
+        Returns:
+            One row per unit, in the order requested, always with all columns, as of
+            `Collection.get`.
+
+        Raises:
+            UsageError: A value is neither an id nor an IČO; more requests than *max_requests*.
+            NotFound: Some ids have no record: ``.ids``; or no unit has an IČO; all others are in
+                ``.partial``.
+            ProtocolError: A record breaks the register's format; the message names id and field.
+            RegisterError: With ``.partial``, the rows before the error.
+
+        Example:
+            >>> import finstat_kit as fk
+            >>> with fk.using(fk.sample()):
+            ...     fk.units.get(["00372491", 210]).select("id", "ico", "kraj").rows()
+            [(365, '00372491', 'SK023'), (210, '00470439', 'SK010')]
+        """
+        arguments.one_of("errors", errors, ("raise", "keep"))
+        return records_of_given(
+            self._source,
+            given_units(ids, "ids"),
+            keep=errors == "keep",
+            max_requests=max_requests,
+            progress=progress,
+        )
 
     def find(
         self, text: str | Sequence[str] | pl.Series, *, limit: int | None = 20

@@ -11,15 +11,18 @@ from pydantic import Field
 import finstat_kit as fk
 from finstat_kit import arguments
 from finstat_kit.arguments import By, Grouping, Lang
-from finstat_kit.client.methods.find import unit_of
+from finstat_kit.client.collections.looked_up import INVENTED
+from finstat_kit.client.methods.find import one_unit, unit_of
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import LIVE_RATE
-from finstat_kit.errors import CacheError, UsageError, invalid
+from finstat_kit.errors import CacheError, NotFound, RegisterError, UsageError, invalid
 from finstat_kit.frames.financials import items as items_of
 from finstat_kit.frames.financials.history import Statement
 from finstat_kit.frames.places import groups
 from finstat_kit.frames.text.slovak import folded
+from finstat_kit.given_units import unit_in_text
 from finstat_kit.mcp.answer import Answer, Source, answer, marked
+from finstat_kit.protocol.company_numbers import ICO, visible
 from finstat_kit.protocol.wire import BY_FIELD, CodelistName
 
 SECONDS: Final = 50  # that a call may take: clients end it at 60, with an error that has no cure
@@ -41,7 +44,10 @@ _LEVELS: Final[dict[str, Literal["region", "district", "municipality"]]] = {
     "regions": "region", "districts": "district", "municipalities": "municipality",
 }  # fmt: skip
 _MANY: Final = 50  # units, years or items of a call
-Unit = Annotated[str, Field(description="An IČO, DIČ or id, or words of a name only one unit has")]
+Unit = Annotated[
+    str,
+    Field(description="An IČO (8 or 12 digits), id (fewer) or DIČ, or a name only one unit has"),
+]
 Years = Annotated[
     list[int] | None,
     Field(description="Years in which periods end; null is all", max_length=_MANY),
@@ -224,16 +230,24 @@ class Tools:
         return self._answer(entries, call, *([] if entries.height else [hint]), limit=limit)
 
     def _id(self, unit: str) -> int:
+        digits = visible(unit)
+        is_key = digits.isascii() and digits.isdigit() and (len(digits) < 8 or len(digits) in ICO)
         try:
-            return unit_of(self._register._source, unit, "unit", marked)
+            if not is_key:
+                return unit_of(self._register._source, unit, "unit", marked)
+            records = self._register.units.get(unit_in_text(unit, "unit"))
+            return int(one_unit(records, "unit", unit, quoted=marked)["id"].item())
+        except NotFound as error:
+            none: RegisterError = error
         except UsageError as error:
             if "no such unit" not in error.message:
                 raise
-            raise invalid("unit", unit, f": {self._none('there is no such unit')}") from error
+            none = error
+        raise invalid("unit", unit, f": {self._none('there is no such unit')}") from none
 
     def _none(self, fault: str) -> str:
         """Return a fault with what may have led to it."""
-        invented = "; names and numbers are invented here" if self._register.invented else ""
+        invented = f"; {INVENTED}" if self._register.invented else ""
         return f"{fault}: give an IČO, an id, or fewer words of its name{invented}"
 
     @property

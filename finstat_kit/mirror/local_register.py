@@ -274,7 +274,7 @@ class LocalRegister(Register):
 
     def financials(
         self,
-        units: Given = None,
+        units: Given,
         year: Year = None,
         **options: Any,  # noqa: ANN401
     ) -> pl.DataFrame:

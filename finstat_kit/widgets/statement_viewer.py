@@ -10,6 +10,7 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
+from finstat_kit.client.collections.looked_up import records_given
 from finstat_kit.client.methods.financials import figures_and_reports
 from finstat_kit.client.methods.find import matching_units, numbers_meant
 from finstat_kit.client.methods.reference import shipped_first
@@ -73,8 +74,8 @@ class StatementViewer(base.Picker):
     result and total assets. A second tab shows a statement over years, as `statement_history` does.
 
     Args:
-        units: Ids or records of units, such as `fk.units.get` returns, to choose from; a single one
-            is chosen. None searches those of a sample or a mirror by name; in the register itself
+        units: Ids, IČO or records of units, as of `fk.financials`, to choose from; a single one is
+            chosen. None searches those of a sample or a mirror by name; in the register itself
             an IČO is found.
         register: A `Register`, or what `use` takes; None is the current one.
         lang: Language of controls and forms, ``"sk"`` or ``"en"``; None is the register's.
@@ -90,8 +91,9 @@ class StatementViewer(base.Picker):
         lang: Settable; the choice is kept.
 
     Raises:
-        UsageError: The frame lacks ``id``, ``ico`` or ``nazovUJ``, or one of them has another type
-            than in records.
+        UsageError: A value is neither an id nor an IČO, or a column has another type than in
+            records.
+        NotFound: There is no such unit.
 
     Example:
         >>> import finstat_kit as fk
@@ -109,16 +111,23 @@ class StatementViewer(base.Picker):
 
     def __init__(
         self,
-        units: int | Iterable[int] | pl.Series | pl.DataFrame | pl.LazyFrame | None = None,
+        units: int
+        | str
+        | Iterable[int | str]
+        | pl.Series
+        | pl.DataFrame
+        | pl.LazyFrame
+        | None = None,
         *,
         register: Register | str | None = None,
         lang: Lang | None = None,
     ) -> None:
         super().__init__(register, lang)
-        if units is not None and not isinstance(units, pl.DataFrame | pl.LazyFrame):
-            units = self._register.units.get(units, progress=False)
-        self._units = None if units is None else base.records(units, _NEEDED, _OPTIONAL)
         self._given = units is not None
+        self._units: pl.DataFrame | None = None
+        if units is not None:
+            records = records_given(self._register._source, units, "units", _NEEDED)
+            self._units = base.records(records, _NEEDED, _OPTIONAL)
         self._filings: pl.DataFrame | None = None  # of the unit
         self._read_filing: _ReadFiling | None = None
         self._years: _Years | None = None

@@ -72,36 +72,39 @@ def test_figures_as_known_on_a_day() -> None:
 
 
 @pytest.mark.slow
-def test_an_ico_is_no_id() -> None:
-    """A unit has an id that equals the IČO of another one; piped, both would be wrong figures."""
+def test_eight_digits_are_an_ico_and_fewer_an_id() -> None:
+    """A unit has an id that equals the IČO of another one; as words, piped, and in csv."""
     ico = "00061387"
     sample = fk.sample()
     assert sample.units.get([int(ico)])["ico"].item() != ico
     columns = ("--columns", "unit_id,ico,year", "--year", "2019", "--sample")
 
-    seen = called("financials", "--ico", ico, *columns)
-    piped = called("financials", "-", "--sample", stdin=f"{ico}\n00071711\n")
+    line = f"{sample.units.ids(ico=ico)['id'].item()},{ico},2019"
 
-    assert seen.stdout.splitlines()[1:] == [f"{sample.units.ids(ico=ico)['id'].item()},{ico},2019"]
-    assert (piped.returncode, piped.stdout) == (2, "")
-    assert f"'{ico}' is not an id; an IČO" in piped.stderr
+    for words, stdin in (([ico], None), (["-"], f"{ico}\n61387\n"), (["-"], f"ico;x\n{ico};1\n")):
+        lines = called("financials", *words, *columns, stdin=stdin).stdout.splitlines()
+        assert lines[1] == line
+    assert called("financials", "61387", *columns).stdout.splitlines()[1].startswith("61387,")
 
 
 def test_a_unit_without_a_record_is_named() -> None:
     """Its row has the reason; the command does not end as if all was well."""
     seen = called(
-        "financials", "99999999", "210", "--year", "2019", "--columns", "unit_id,reason", "--sample"
-    )
+        "financials", "9999999", "210", "99999999", "--year", "2019", "--columns", "unit_id,reason",
+        "--sample",
+    )  # fmt: skip
 
-    assert seen.stdout.splitlines()[1:] == ["99999999,unreadable", "210,no_filing"]
-    assert seen.stderr == "without a readable record: 1: 99999999\n"
+    assert seen.stdout.splitlines()[1:] == [
+        "9999999,unreadable", "210,no_filing", ",no_such_unit",
+    ]  # fmt: skip
+    assert seen.stderr == "without a readable record: 1: 9999999\nIČO of no unit: 1: 99999999\n"
     assert seen.returncode == 1
 
 
 @pytest.mark.slow
 def test_wrong_arguments() -> None:
     """They are refused with the cure; usage ends with 2."""
-    assert "is not an id" in called("financials", "x", "--sample").stderr
+    assert "is not an IČO" in called("financials", "x", "--sample").stderr
     assert run("financials", "5", "--year", "16", "--sample").exit_code == 2
     refused = called("financials", *map(str, range(50)), "--sample", "--max-requests", "9")
     assert refused.stderr.startswith("Error: max_requests=9: this needs ")

@@ -75,12 +75,13 @@ def test_records_lead_to_those_they_name(form: str) -> None:
     ("data", "shown"),
     [
         ("unit_id,x\n210\u00a0365,1\n", "'210\\xa0365' is not an id"),
-        ("id\n00061387\n", "'00061387' is not an id; an IČO, which may begin with 0"),
+        ("id\n00061387\n", "'00061387' is not an id; an IČO belongs in a column named ico"),
         *slow(
             ('id\n"210 365"\n', "'210 365' is not an id"),
             ("id;kraj\n210 365;SK010\n", "'210 365' is not an id"),
-            ("5\nx7\n", "'x7' is not an id"),
-            ("5\n9999999999999999999\n", "'9999999999999999999' is not an id"),
+            ("5\nx7\n", "ID='x7' is not an IČO, which has 8 or 12 digits; look the unit up"),
+            ("5\n9999999999999999999\n", "ID='9999999999999999999' is not an IČO"),
+            ("ico\n00061387\n372491\n", "ids['ico'][1]='372491' is not an IČO"),
             ("id,kraj\n,SK010\n", "None is not an id"),
         ),
     ],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -349,13 +350,28 @@ def test_a_name_is_data(sample: Sample) -> None:
     assert len(error) < 1_000
 
 
-def test_a_number_of_two_units_is_an_error_that_lists_both() -> None:
-    """The id of one is the IČO of the other."""
-    fault = fault_of(fk.sample(), "unit", {"unit": "61387"})
+def test_eight_digits_are_an_ico_and_fewer_an_id() -> None:
+    """The id of one unit is the IČO of another; seven digits that begin with a zero are neither."""
+    sample = fk.sample()
+    by_id, by_ico = answers(
+        sample, *(("unit", {"unit": unit}) for unit in ("61387", "000 61\u200b387"))
+    )
 
-    assert "these are 2 units; give the IČO of one" in fault
-    assert "61387, " in fault
-    assert "761969, " in fault
+    assert "fk.units.get(61387)" in source_of(by_id)["python"]
+    assert "fk.units.get(761969)" in source_of(by_ico)["python"]
+    fault = fault_of(sample, "unit", {"unit": "0061387"})
+    assert fault.endswith("give an IČO with its zeros as '00061387'")
+    for unit in ("3", "12345678"):
+        fault = fault_of(sample, "unit", {"unit": unit})
+        assert f"unit='{unit}': there is no such unit: give an IČO" in fault
+        assert fault.endswith("names and numbers are invented here")
+
+
+def test_several_units_of_a_name_are_an_error_that_lists_them() -> None:
+    """With their number."""
+    fault = fault_of(fk.sample(), "unit", {"unit": "orol 24"})
+
+    assert re.search(r"these are [2-9] units; give the IČO of one or its id:\n  [0-9]+, ", fault)
 
 
 def test_more_than_the_polite_limit_is_refused_with_its_price(sample: Sample, unit: int) -> None:

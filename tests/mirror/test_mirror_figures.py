@@ -172,7 +172,7 @@ def test_every_column_of_every_year(mirror: fk.Mirror) -> None:
         )
     ico = whole["ico"].drop_nulls()[0]
     with fk.using(mirror):
-        assert_frame_equal(fk.financials(ico=ico), REGISTER.financials(ico=ico))
+        assert_frame_equal(fk.financials(ico), REGISTER.financials(ico))
     assert_frame_equal(mirror.filings(UNITS, 2018), REGISTER.filings(UNITS, 2018))
 
 

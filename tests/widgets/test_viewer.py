@@ -676,13 +676,15 @@ def test_a_register_that_fails_is_a_line_of_text() -> None:
 
 
 def test_wrong_arguments_are_refused_with_the_cure() -> None:
-    """Ids that are not given, and frames without the columns."""
+    """Ids that are not given, and frames without units."""
     viewer = viewer_of()
     with pytest.raises(fk.UsageError, match="value=4 is not the id of a unit given"):
         viewer.value = 4
     assert viewer.value == CORRECTED
-    with pytest.raises(fk.UsageError, match=r"no columns \['ico', 'nazovUJ'\].*units.get"):
-        fk.StatementViewer(UNITS.select("id"), register=SAMPLE)
+    with pytest.raises(
+        fk.UsageError, match="units: the frame has no column 'unit_id', 'id', 'ico'"
+    ):
+        fk.StatementViewer(UNITS.select("nazovUJ"), register=SAMPLE)
     with pytest.raises(fk.NotFound, match="no record: 1"):
         fk.StatementViewer([1], register=SAMPLE)
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import date
 from typing import Final, get_args
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.fetching import (
-    get_records,
-    records_or_ids,
-    refuse_long_work,
-)
+from finstat_kit.client.collections.fetching import records_or_ids, refuse_long_work
+from finstat_kit.client.collections.looked_up import looked_up, lookups, records_of_given
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.methods.reference import register_first, shipped_first
 from finstat_kit.client.source import Source, Wanted
-from finstat_kit.errors import NotFound, UsageError, attaching, invalid
+from finstat_kit.errors import NotFound, attaching, invalid
 from finstat_kit.frames.financials import (
     assemble,
     filing_order,
@@ -31,10 +27,10 @@ from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.frames.reports.cells import CELLS
+from finstat_kit.given_units import GIVEN, given_units
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
-from finstat_kit.protocol.wire import MAX_ID
 
 # The columns of units that are read, the two of ids first; an error lists names and towns.
 _OF_UNITS: Final = tuple(
@@ -42,7 +38,7 @@ _OF_UNITS: Final = tuple(
                    *assemble.CARRIED, *assemble.DAYS))
 )  # fmt: skip
 Year = int | Iterable[int] | None
-Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | Iterable[int] | None
+Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | str | Iterable[int | str]
 # Units whose rows are finished together. An error loses those of one chunk, which matters where
 # they took requests over a network. In process each chunk adds the time of several hundred units.
 _CHUNK: Final = 100
@@ -71,7 +67,6 @@ def filings(
     units: Given,
     year: Year,
     *,
-    ico: str | Sequence[str] | None,
     consolidated: bool,
     filed_until: str | date | None,
     max_requests: int | None,
@@ -80,42 +75,53 @@ def filings(
     """Return the filings of units; see `Register.filings`."""
     years, until = years_of(year), day_of(filed_until)
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
-    records, expected = _units_given(
-        source, units, ico, years, max_requests, nothing, reports=False
+    found = _units_found(
+        source, units, years, max_requests, nothing, reports=False, progress=progress
     )
+    records = found.records
     wanted = Wanted(years, consolidated, filed_until=until)
     if (answer := source.filings(records, wanted)) is not None:
-        return answer
+        return found.with_nobody(answer, years)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         return filed
 
-    return _by_chunks(
+    rows = _by_chunks(
         source, records, years, nothing, finish,
-        expected=expected, consolidated=consolidated, until=until, progress=progress,
+        expected=found.expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
+    return found.with_nobody(rows, years)
 
 
-def plan(
-    source: Source, units: Given, years: Sequence[int] | None, ico: str | Sequence[str] | None
-) -> pl.DataFrame:
+def plan(source: Source, units: Given, years: Sequence[int] | None) -> pl.DataFrame:
     """Return how many requests the figures take; see `Register.financials`."""
-    if units is None or ico is not None:
-        raise UsageError("dry_run=True needs units (records or ids)", cure="leave ico out")
-    return _expected_requests(source, _records_given(units), units, years)
+    records = _records_given(units)
+    given = given_units(units) if records is None else None
+    return _expected_requests(source, records, given, years)
 
 
 def _expected_requests(
-    source: Source, records: pl.DataFrame | None, units: Given, years: Sequence[int] | None
+    source: Source,
+    records: pl.DataFrame | None,
+    given: pl.DataFrame | None,
+    years: Sequence[int] | None,
 ) -> pl.DataFrame:
-    """Return how many requests are to be expected; see *dry_run* of `Register.financials`."""
-    cost = source.cost
-    if records is None:
-        fetched = cost * given_frames.ids(units, "units").n_unique()
-        counts = pl.repeat(_STATEMENTS_OF_A_UNIT, fetched, eager=True)
-    else:
-        fetched = 0
+    """Return how many requests are to be expected; see *dry_run* of `Register.financials`.
+
+    Args:
+        source: What answers.
+        records: Of the units, None where they are still to be fetched.
+        given: What `given_units` returns, None where there are records.
+        years: Years that are wanted, None for all.
+    """
+    cost, fetched = source.cost, 0
+    if records is not None:
         counts = cost * records["idUctovnychZavierok"].list.n_unique().fill_null(0)
+    else:
+        assert given is not None
+        units = cost * given.n_unique()  # as a rule an IČO is that of one
+        fetched = units + lookups(source, given)
+        counts = pl.repeat(_STATEMENTS_OF_A_UNIT, units, eager=True)
     statements = int(counts.sum())
     if years is None:
         likely, reports = statements, statements * _REPORTS_OF_A_FILING
@@ -164,7 +170,6 @@ def financials(
     units: Given,
     year: Year,
     *,
-    ico: str | Sequence[str] | None,
     consolidated: bool,
     from_previous: bool,
     filed_until: str | date | None,
@@ -181,11 +186,14 @@ def financials(
     nothing = pl.DataFrame(schema=assemble.schema(chosen(items, family)))
     until = day_of(filed_until)
     if dry_run:
-        return plan(source, units, years, ico)
-    records, expected = _units_given(source, units, ico, years, max_requests, nothing, reports=True)
+        return plan(source, units, years)
+    found = _units_found(
+        source, units, years, max_requests, nothing, reports=True, progress=progress
+    )
+    records = found.records
     wanted = Wanted(years, consolidated, from_previous, activity, until)
     if (answer := source.figures(records, wanted)) is not None:
-        return answer.select(nothing.columns)
+        return found.with_nobody(answer.select(nothing.columns), years)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(source, filed, advance)
@@ -198,15 +206,16 @@ def financials(
             taken, chunk, choice.listed, readings, from_previous=from_previous
         )
 
-    return _by_chunks(
+    rows = _by_chunks(
         source, records, years, nothing, finish,
-        expected=expected, consolidated=consolidated, until=until, progress=progress,
+        expected=found.expected, consolidated=consolidated, until=until, progress=progress,
     )  # fmt: skip
+    return found.with_nobody(rows, years)
 
 
 def statement_history(
     source: Source,
-    unit: int | pl.DataFrame | pl.LazyFrame,
+    unit: int | str | pl.DataFrame | pl.LazyFrame,
     years: int | Iterable[int] | None,
     table: Statement,
     *,
@@ -223,7 +232,7 @@ def statement_history(
     record = _record_of_one(source, unit)
     filed = filings(
         source, record, wanted_years,
-        ico=None, consolidated=False, filed_until=None, max_requests=None, progress=None,
+        consolidated=False, filed_until=None, max_requests=None, progress=None,
     )  # fmt: skip
     if newest is not None:
         readable = filed.filter(pl.col("reason").is_null())
@@ -237,16 +246,51 @@ def statement_history(
     )  # fmt: skip
 
 
-def _units_given(
+@dataclass(frozen=True)
+class _Found:
+    """The units of a call.
+
+    Attributes:
+        records: Theirs, each once.
+        expected: How many requests their filings or figures are expected to take.
+        order: ``id`` and ``ico`` in the order given, where IČO were; one of nobody has no id.
+        reason: Why an IČO has no unit.
+    """
+
+    records: pl.DataFrame
+    expected: int
+    order: pl.DataFrame
+    reason: str
+
+    def with_nobody(self, rows: pl.DataFrame, years: Sequence[int] | None) -> pl.DataFrame:
+        """Return filings or figures with a row, or one per year, for each IČO of nobody."""
+        if not self.order["id"].null_count():
+            return rows
+        places = self.order.unique(maintain_order=True).with_row_index("place")
+        of_nobody = places.filter(pl.col("id").is_null())
+        wanted = pl.DataFrame({"year": [None] if years is None else years}, {"year": pl.Int32})
+        known = {"counts": False, "has_figures": False, "source_column": "current"}
+        absent = of_nobody.join(wanted, how="cross").with_columns(
+            pl.lit(value).cast(rows.schema[name]).alias(name)
+            for name, value in {**known, "reason": self.reason}.items()
+            if name in rows.columns
+        )
+        first = places.drop_nulls("id").unique("id", keep="first").select("place", unit_id="id")
+        placed = rows.join(first, on="unit_id", how="left", maintain_order="left")
+        together = pl.concat([placed, absent.drop("id")], how="diagonal")
+        return together.sort("place", maintain_order=True).select(rows.columns)
+
+
+def _units_found(
     source: Source,
     units: Given,
-    ico: str | Sequence[str] | None,
     years: Sequence[int] | None,
     most: int | None,
-    nothing: pl.DataFrame | None,
+    nothing: pl.DataFrame,
     *,
     reports: bool,
-) -> tuple[pl.DataFrame, int]:
+    progress: bool | None,
+) -> _Found:
     """Return the records of the units in the arguments, each once, and the requests expected.
 
     An error has *nothing* in ``.partial``, the empty result.
@@ -254,41 +298,39 @@ def _units_given(
     Raises:
         UsageError: Before the first request, if the work takes too many.
     """
-    if (units is None) == (ico is None):
-        raise UsageError("give either units (records or ids) or ico")
-
-    def fetching() -> AbstractContextManager[None]:
-        text = "interrupted before the first unit was finished"
-        return attaching(lambda: nothing, lambda: text, going_on=source.session.going_on())
-
-    if ico is not None:
-        with fetching():
-            units = walk.ids_with(source, "ico", ico)
     records = _records_given(units)
+    given = None if records is not None else given_units(units)
     if records is not None:
         records = records.unique("id", keep="first", maintain_order=True)
-    expected, at_most = _expected(source, records, units, years, reports=reports)
+    expected, at_most = _expected(source, records, given, years, reports=reports)
     refuse_long_work(expected, source.session, most, at_most)
-    if records is None:
-        ids = given_frames.ids(units, "units").unique(maintain_order=True)
-        with fetching():
+    order = GIVEN.to_frame()
+    if given is not None:
+        text = "interrupted before the first unit was finished"
+        with attaching(lambda: nothing, lambda: text, going_on=source.session.going_on()):
+            order = looked_up(source, given, progress)
+            ids = order["id"].drop_nulls().unique(maintain_order=True)
             records = records_or_ids("units", ids, source)
         # The records show how many statements there are; before, their number was a guess.
-        expected, at_most = _expected(source, records, units, years, reports=reports)
-        refuse_long_work(ids.len() + expected, source.session, most, ids.len() + at_most)
-    return records, expected
+        expected, at_most = _expected(source, records, None, years, reports=reports)
+        sent = lookups(source, given) + ids.len()
+        refuse_long_work(sent + expected, source.session, most, sent + at_most)
+    assert records is not None
+    part = source.part()
+    is_part = part.extract or part.since is not None
+    return _Found(records, expected, order, "not_held" if is_part else "no_such_unit")
 
 
 def _expected(
     source: Source,
     records: pl.DataFrame | None,
-    units: Given,
+    given: pl.DataFrame | None,
     years: Sequence[int] | None,
     *,
     reports: bool,
 ) -> tuple[int, int]:
     """Return how many requests filings take, or with *reports* figures: expected, and at most."""
-    plans = _expected_requests(source, records, units, years).filter(
+    plans = _expected_requests(source, records, given, years).filter(
         (pl.col("collection") != "reports") | reports
     )
     return int(plans["requests"].sum()), int(plans["at_most"].fill_null(plans["requests"]).sum())
@@ -390,7 +432,7 @@ def _records_given(units: Given) -> pl.DataFrame | None:
     """Return the records of units that were given, None for ids."""
     if isinstance(units, pl.LazyFrame):
         units = units.collect()
-    if not isinstance(units, pl.DataFrame) or "idUctovnychZavierok" not in units.columns:
+    if not isinstance(units, pl.DataFrame) or not {"id", _OF_UNITS[1]} <= {*units.columns}:
         return None
     if units.schema["idUctovnychZavierok"] not in (pl.List(pl.Int64), pl.List(pl.Null), pl.Null):
         raise invalid(
@@ -458,12 +500,21 @@ def figures_and_reports(
     return figures, listed_reports(ids, reports)
 
 
-def _record_of_one(source: Source, unit: int | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    if not isinstance(unit, pl.DataFrame | pl.LazyFrame):
-        ids = pl.Series("id", [arguments.whole("unit", unit, 0, MAX_ID)])
+def _record_of_one(source: Source, unit: int | str | pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
+    """Return the record of the only unit in an argument.
+
+    Raises:
+        UsageError: There are several, such as those that share an IČO.
+        NotFound: There is no such unit.
+    """
+    records = _records_given(unit)
+    if records is None:
+        given = given_units(unit, "unit")
         try:
-            return get_records("units", ids, source, keep=False, max_requests=None, progress=None)
-        except NotFound:
-            raise NotFound(f"the register has no unit {unit}", ids=[ids[0]]) from None
-    records, _ = _units_given(source, unit, None, None, None, None, reports=True)
-    return one_unit(records, "unit")
+            records = records_of_given(source, given, keep=False)
+        except NotFound as error:
+            if given["id"].is_null().any():
+                raise
+            raise NotFound(f"the register has no unit {error.ids[0]}", ids=error.ids) from None
+    value = unit if isinstance(unit, str) else ...
+    return one_unit(records.unique("id", maintain_order=True), "unit", value)

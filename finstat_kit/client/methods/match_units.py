@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -11,13 +10,13 @@ import polars as pl
 from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import get_records, records_or_ids, refuse_long_work
+from finstat_kit.client.collections.looked_up import units_with_numbers
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.source import Source
 from finstat_kit.errors import (
     NotFound,
     UsageError,
-    attaching,
     invalid,
     value_in_python,
     warn,
@@ -26,10 +25,7 @@ from finstat_kit.frames.places import match_names
 from finstat_kit.frames.units import matching
 from finstat_kit.given_frames import AnyFrame
 from finstat_kit.progress import bar
-from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import has_check_digit
-from finstat_kit.protocol.requests import next_query
-from finstat_kit.transport.threads import in_order
 
 # A misspelt name is compared with all others: 30 ms among 2.6 million.
 _SECONDS_PER_NAME: Final = 12e-9
@@ -107,53 +103,6 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
             "may be another unit's too"
         )
-
-
-def units_with_numbers(
-    source: Source, numbers: Sequence[tuple[str, str]], progress: bool | None
-) -> pl.DataFrame:
-    """Return the units with some IČO or DIČ, of a register by one request for each.
-
-    Args:
-        source: What answers.
-        numbers: Kinds and digits, each once.
-        progress: Whether a bar is shown.
-    """
-    if (records := source.all_records("units")) is not None:
-        parts = [
-            records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
-            .select(pl.lit(kind).alias("kind"), number=kind, id="id")
-            .collect()
-            .sort("id")
-            for kind in ("ico", "dic")
-        ]
-        return pl.concat(parts).cast(matching.NUMBERS)
-
-    def fetch(number: tuple[str, str], stop: threading.Event) -> list[int]:
-        kind, digits = number
-        query = walk.query_of(source, "units", filters={wire.FILTERS[kind]: digits})
-        ids: list[int] = []
-        while True:
-            page = source.session.cached_for_the_day(requests.page(query, len(ids)), stop)
-            ids += page.ids.to_list()
-            following = next_query(query, page)
-            if following is None:
-                return ids
-            query = following
-
-    rows: list[tuple[str, str, int]] = []
-
-    def text() -> str:
-        return f"interrupted while {len(numbers):,} numbers were looked up"
-
-    with (
-        attaching(lambda: None, text, going_on=source.session.going_on()),
-        bar("numbers", len(numbers), watched=source.session.watched, progress=progress) as advance,
-    ):
-        for (kind, digits), ids in in_order(numbers, fetch, source.session.connections):
-            rows += [(kind, digits, id_) for id_ in ids]
-            advance(1)
-    return pl.DataFrame(rows, schema=matching.NUMBERS, orient="row")
 
 
 def of_place(

@@ -14,6 +14,7 @@ from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups
+from finstat_kit.given_units import ico_of
 from finstat_kit.protocol.wire import MAX_ID
 
 FEWEST: Final = 10  # units of a group
@@ -37,7 +38,7 @@ PEERS: Final = pl.Schema(
 @calls.checked_call
 def peers(
     figures: pl.DataFrame | pl.LazyFrame,
-    unit: int,
+    unit: int | str,
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = ("section", "size_by_law"),
     *,
@@ -52,7 +53,7 @@ def peers(
     Args:
         figures: As `financials` or `ratios` returns them, of the unit and of others; a LazyFrame is
             collected, of the needed columns alone.
-        unit: Its ``unit_id``.
+        unit: Its ``unit_id`` (a whole number), or its ``ico`` (a text of 8 or 12 digits).
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None compares with all.
         year: None means the unit's latest with any of the values.
@@ -67,18 +68,18 @@ def peers(
 
     Raises:
         UsageError: An argument is wrong, a column is missing, the figures lack the unit, or the
-            year, or the frame has individual and consolidated statements.
+            year, or have several units of the IČO, or both individual and consolidated statements.
 
     Example:
         >>> import finstat_kit as fk
         >>> with fk.using(fk.sample()):
         ...     money = fk.financials(fk.units.get(fk.units.ids(limit=40)), year=2016)
-        >>> fk.peers(money, 365, "roa").select("n", "by").row(0)
+        >>> fk.peers(money, "00372491", "roa").select("n", "by").row(0)
         (19, [])
     """
     names, fields = arguments.names("value", value), groupings(by)
-    arguments.whole("unit", unit, 0, MAX_ID)
     check_columns(figures, fields)
+    unit = _id_of(unit, figures.lazy())
     own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
     own_rows = own_rows.drop_nulls("year").sort("year")
     if own_rows.is_empty():
@@ -94,6 +95,25 @@ def peers(
         rows = groups.with_group(rows, field)
     rows = rows.with_columns(pl.col(field).cast(pl.String) for field in fields)
     return pl.concat(_of_value(rows, unit, name, fields) for name in names)
+
+
+def _id_of(unit: int | str, figures: pl.LazyFrame) -> int:
+    """Return the ``unit_id`` of a unit; an IČO is looked up in the figures themselves."""
+    if not isinstance(unit, str):
+        return arguments.whole("unit", unit, 0, MAX_ID)
+    ico = ico_of(unit, "unit")
+    if "ico" not in figures.collect_schema():
+        raise invalid(
+            "unit", unit, ": the figures have no column 'ico'", give="a unit_id of theirs"
+        )
+    own_rows = figures.filter(pl.col("ico").cast(pl.String) == ico)
+    ids = own_rows.select("unit_id").drop_nulls().unique().collect()["unit_id"].sort().to_list()
+    if len(ids) > 1:
+        fault = f": these are {len(ids)} units of the figures"
+        raise invalid("unit", unit, fault, give=f"the unit_id of one: {ids}")
+    if not ids:
+        raise invalid("unit", unit, "is in no year of the figures", give="an IČO of theirs")
+    return int(ids[0])
 
 
 def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFrame:

@@ -37,7 +37,6 @@ MATCHES: Final = pl.Schema(
         "candidates": pl.List(CANDIDATE),
     }
 )
-NUMBERS: Final = pl.Schema({"kind": pl.String(), "number": pl.String(), "id": pl.Int64()})
 # The columns of records that are read.
 RECORD: Final = ("id", "ico", "nazovUJ", "mesto", "sidlo", "stav", "datumZrusenia")
 _MOST: Final = 10  # candidates of a row
@@ -253,7 +252,7 @@ class Matcher:
         """Return a row of `MATCHES` for each row.
 
         Args:
-            numbered: The units of the numbers, `NUMBERS`.
+            numbered: The units of the numbers: their ``kind``, ``number`` and ``id``.
             named: Result of `by_name`.
             near: Result of `near`.
             records: ``RECORD`` of all of them.

@@ -305,7 +305,7 @@ def test_a_text_longer_than_any_name_is_refused(source: fk.Register, text: str) 
             search(text)
         assert len(str(refused.value)) < 300
     with pytest.raises(fk.UsageError, match="unit=") as refused:
-        source.statement_history(text)  # type: ignore[arg-type]
+        source.statement_history(text)
     assert len(str(refused.value)) < 600
 
 
@@ -348,13 +348,15 @@ def test_several_texts_are_found_at_once(source: fk.Register) -> None:
 
 
 def test_several_numbers_are_one_call(source: fk.Register) -> None:
-    """Of ids, counts and figures; pages have one cursor, and so one number."""
+    """Of ids, counts and filings; pages have one cursor, and so one number."""
     numbers = ["10000008", "10000001", "99999999"]
     ids = source.units.ids(ico=numbers)["id"]
 
     assert set(source.units.get(ids)["ico"]) == set(numbers[:2])
     assert source.units.count(ico=pl.Series(numbers)) == 2  # type: ignore[arg-type]
-    assert source.filings(ico=numbers)["unit_id"].unique().sort().equals(ids.alias("unit_id"))
+    filed = source.filings(numbers)
+    assert filed["unit_id"].drop_nulls().unique().sort().equals(ids.alias("unit_id"))
+    assert filed.filter(reason="no_such_unit")["ico"].to_list() == numbers[2:]
     with pytest.raises(fk.UsageError, match="ico has several values, whose pages have no cursor"):
         source.units.pages(ico=numbers)  # type: ignore[arg-type]
     with pytest.raises(fk.UsageError, match="ico=372491 is not allowed; give '00372491'"):

@@ -1045,8 +1045,7 @@ def test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result(
 ) -> None:
     """``.partial`` is no frame of ids, nor of unit records, of which some were fetched."""
     watched = Watched(SAMPLE)
-    whose: Any = {"ico": all_units()["ico"].drop_nulls()[0]} if by_ico else {}
-    given: Any = () if by_ico else (firms()["id"].head(5), 2017)
+    units: Any = all_units()["ico"].drop_nulls()[0] if by_ico else firms()["id"].head(5)
 
     def ends(target: str, query: str) -> Reply | None:
         if target != path or (not by_ico and len(watched.asked) < 3):
@@ -1062,7 +1061,7 @@ def test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result(
         watched.asked.clear()
         watched.instead = ends
         with pytest.raises((fk.Interrupted, fk.RegisterError)) as caught:
-            work(*given, **whose)
+            work(units, 2017)
 
         error: Any = caught.value
         assert error.partial.is_empty()

@@ -272,8 +272,8 @@ def test_it_takes_no_more_requests_than_the_figures() -> None:
         ((FIRM, 0), "years.* is not allowed"),
         ((FIRM, 2500), "years.* is not allowed"),
         ((FIRM, []), "years: it is empty"),
-        (([FIRM],), "unit.* is not allowed"),
-        ((None,), "unit.* is not allowed"),
+        (([FIRM, "x"],), r"unit\[1\]='x' is not an IČO"),
+        ((None,), "unit=None names no units"),
         (
             (SAMPLE.units.get([365, 1362]),),
             r"unit: these are 2 units; give the id of one:\n  365, .*\n  1362, ",

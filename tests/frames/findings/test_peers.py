@@ -92,7 +92,10 @@ def test_units_without_a_code_are_nobodys_peers() -> None:
     ("options", "text"),
     [
         ({"unit": 1}, "unit=1 is in no year of the figures"),
-        ({"unit": NO_UNIT}, "unit='365' is not an id; look the unit up"),
+        (
+            {"unit": NO_UNIT},
+            "unit='365' is not an IČO, .* give an id as 365, or an IČO .* '00000365'",
+        ),
         ({"year": 1999}, "year=1999: the unit has no row of it; give one of 2012, "),
         ({"by": "sekcia"}, "by='sekcia' is not known"),
         ({"value": "salse"}, "did you mean 'sales'"),
