@@ -187,7 +187,7 @@ def test_a_datetime_is_cut_to_its_day(given_day: Any, sent: str) -> None:
         (lambda r: r.units.get(pl.Series(["1"])), r"ids\[0\]='1' is not an IČO"),
         (
             lambda r: r.units.get(pl.DataFrame({"x": [1]})),
-            "no column 'unit_id', 'id', 'ico'; it has",
+            "no column 'unit_id', 'id', 'ico'; ",
         ),
         (lambda r: r.units.get(pl.DataFrame({"idUJ": [1]})), r"give its frame\['idUJ'\]"),
         (lambda r: r.statements.get("00372491"), "ids='00372491' is not allowed"),

@@ -681,9 +681,7 @@ def test_wrong_arguments_are_refused_with_the_cure() -> None:
     with pytest.raises(fk.UsageError, match="value=4 is not the id of a unit given"):
         viewer.value = 4
     assert viewer.value == CORRECTED
-    with pytest.raises(
-        fk.UsageError, match="units: the frame has no column 'unit_id', 'id', 'ico'"
-    ):
+    with pytest.raises(fk.UsageError, match="units: the frame has no column 'unit_id'"):
         fk.StatementViewer(UNITS.select("nazovUJ"), register=SAMPLE)
     with pytest.raises(fk.NotFound, match="no record: 1"):
         fk.StatementViewer([1], register=SAMPLE)
