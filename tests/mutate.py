@@ -427,7 +427,7 @@ MUTATIONS = [
     ),
     Mutation(
         "ids of another collection are refused",
-        "given_frames.py:_ids_of_frame",
+        "given_frames.py:own_ids",
         "and foreign is None",
         "",
         "test_wrong_arguments_are_named_before_any_request",

@@ -441,7 +441,7 @@ def _traps(
     same = f": {shared['ico'][0]}" if shared.height else ""
     yield (
         "Several units can share an IČO.",
-        f"One of them may have filed nothing; `fk.financials(ico=…)` returns all of them{same}.",
+        f"One of them may have filed nothing; `fk.financials` returns all of them{same}.",
     )
     yield (
         "A form that does not fit gives no numbers.",

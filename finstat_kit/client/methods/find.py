@@ -81,7 +81,7 @@ def matching_units(
             ...,
             f": {value_in_python(text)} is a name, and the register has no search for names",
             cure="search a mirror, fk.use('mirror:FOLDER') after fk.Mirror('FOLDER').sync(), or "
-            "give an IČO, as text or by ico=",
+            "give an IČO",
         )
     numbers = dict(matches["matched_by"].value_counts(sort=False).sort("matched_by").iter_rows())
     numbers |= {"name": named} if named else {}

@@ -284,7 +284,7 @@ def test_a_register_without_a_search_finds_numbers_alone(url: str) -> None:
         assert found(register, "10000001") == ["OROL Agro a.s."]
         assert register.stats.requests == 3  # as an id, as an IČO, the record
         assert found(register, "99999999") == []
-        with pytest.raises(fk.UsageError, match=r"no search for names.*fk.Mirror.*ico="):
+        with pytest.raises(fk.UsageError, match=r"no search for names.*fk.Mirror.*or give an IČO"):
             register.units.find("orol")
         with pytest.raises(fk.UsageError, match="no search for names"):
             register.units.find("9" * 200)
