@@ -34,6 +34,7 @@ PARTS: Final = {
     "service": "embedded register",
     "transport": "the network",
     "calls": "checks of calls",
+    "given_units": "units: ids and IČO",
     "given_frames": "frames that users pass",
     "arguments": "checks of what users pass",
     "protocol": "the register's rules and spelling, no I/O",

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from matplotlib.text import Text
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -390,10 +391,11 @@ def test_a_row_of_nobody_is_no_unit() -> None:
     ]
     for call in calls:
         assert_frame_equal(call(mixed), call(own))
-    notes = []
+    notes = list[list[str]]()
     for money in (own, mixed):
         ax = fk.plot_spread(money, value="total_assets", by="kraj", register=SAMPLE)
-        notes.append([text.get_text() for text in ax.figure.findobj(plt.Text)])
+        drawn: Any = ax.figure
+        notes.append([text.get_text() for text in drawn.findobj(Text)])
     assert notes[0] == notes[1]
 
 
