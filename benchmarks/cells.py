@@ -34,7 +34,7 @@ def measured(quick: bool) -> Iterator[Figure]:
     reports = _reports(1_000 if quick else _MANY)
 
     def read() -> int:
-        return fk.cells(reports).height
+        return fk.reports.cells(reports).height
 
     def looped() -> int:
         return len(_loop(reports))
@@ -108,8 +108,8 @@ def _main(reports: int) -> None:
         for start in range(0, reports, _BATCH):
             yield base.with_columns(pl.col("id") + start).select(columns or base.columns)
 
-    lazy = fk.cells(register_io_source(source, schema=base.schema))
-    fk.cells(base.head(100))  # what is loaded on first use is no cost of rows
+    lazy = fk.reports.cells(register_io_source(source, schema=base.schema))
+    fk.reports.cells(base.head(100))  # what is loaded on first use is no cost of rows
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the former peak
     before = memory("VmRSS")
     sums = lazy.group_by("table").agg(pl.col("value").sum(), pl.len())

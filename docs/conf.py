@@ -81,8 +81,13 @@ html_sidebars: dict[str, list[str]] = {page: [] for page in _ALONE}
 nitpick_ignore_regex = [(r"py:(class|data|exc|func)", r".*")]
 
 _SHORT: Final = re.compile(r"^(?:fk|finstat_kit)\.(?P<name>\w+)(?:\.(?P<member>\w+))?$")
-_CLASS_OF: Final = {"units": "Units", "statements": "Collection"}
-_NOT_CONSTRUCTED: Final = ("Collection", "Pages", "Sample", "Units")
+_CLASS_OF: Final = {
+    "units": "Units",
+    "statements": "Collection",
+    "reports": "Reports",
+    "annual_reports": "Documents",
+}
+_NOT_CONSTRUCTED: Final = ("Collection", "Documents", "Pages", "Reports", "Sample", "Units")
 
 
 def resolve_short_names(

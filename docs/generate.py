@@ -136,7 +136,7 @@ def fields() -> str:
 
 def errors() -> str:
     """Return the classes of errors as a tree, and a table of what each means."""
-    roots = (fk.RegisterError, fk.Interrupted)
+    roots = (fk.RegisterError, fk.errors.Interrupted)
     tree = "\n".join(line for root in roots for line in _branch(root, "", ""))
     kinds = [kind for root in roots for kind in _family(root)]
     rows = ([f"`{kind.__name__}`", _sentence(kind)] for kind in kinds)

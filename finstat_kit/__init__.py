@@ -16,7 +16,15 @@ import lazy_loader
 from finstat_kit.client import openers
 
 __version__ = "0.1.0"
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    from finstat_kit.arguments import FORMER, no_attribute
+
+    if name in FORMER:
+        raise no_attribute("fk", name, FORMER)
+    return _load(name)
 
 
 def _open_mirror(path, day):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202

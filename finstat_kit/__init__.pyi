@@ -9,14 +9,10 @@ from .charts.unit_page import unit_page as unit_page
 from .client.current import (
     annual_reports as annual_reports,
     as_filed as as_filed,
-    cells as cells,
-    check_reports as check_reports,
     cite as cite,
     codelist as codelist,
-    codelists as codelists,
     count_by as count_by,
     districts as districts,
-    download as download,
     estimate as estimate,
     filings as filings,
     financials as financials,
@@ -30,10 +26,9 @@ from .client.current import (
     register as register,
     reports as reports,
     resolve_labels as resolve_labels,
-    statement_history as statement_history,
+    statement as statement,
     statements as statements,
     template as template,
-    templates as templates,
     units as units,
     unresolved_codes as unresolved_codes,
     use as use,
@@ -42,17 +37,11 @@ from .client.current import (
 from .client.register import LIVE as LIVE, Register as Register
 from .client.sample import sample as sample
 from .client.summary import summary as summary
-from .errors import (
-    Interrupted as Interrupted,
-    NotFound as NotFound,
-    RegisterError as RegisterError,
-    UsageError as UsageError,
-)
+from .errors import RegisterError as RegisterError, UsageError as UsageError
 from .frames.files.write import write as write
 from .frames.financials.ratios import ratios as ratios
 from .frames.findings.growth import growth as growth
 from .frames.findings.peers import peers as peers
-from .frames.reports.attachments import attachments as attachments
 from .frames.text.fields import fields as fields
 from .health.report import doctor as doctor
 from .mirror.mirror import Mirror as Mirror

@@ -6,7 +6,7 @@ import difflib
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -302,3 +302,27 @@ def positive(name: str, value: object) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 10**9:
         return float(value)
     raise invalid(name, value, "is not allowed", give="a number above zero")
+
+
+# What names of the package and of a register were called in drafts of 0.1; said until 0.2.
+FORMER: Final = {
+    "NotFound": "errors.NotFound",
+    "Interrupted": "errors.Interrupted",
+    "codelists": "codelist",
+    "templates": "template",
+    "cells": "reports.cells",
+    "check_reports": "reports.check",
+    "attachments": "reports.files",
+    "download": "reports.download",
+    "statement_history": "statement",
+}
+
+
+def no_attribute(owner: str, name: str, former: Mapping[str, str]) -> AttributeError:
+    """Return the error of a name that is not there, with what it is called now.
+
+    >>> no_attribute("fk", "check_reports", FORMER)
+    AttributeError('fk has no check_reports: it is fk.reports.check now')
+    """
+    now = f": it is {owner}.{former[name]} now" if name in former else ""
+    return AttributeError(f"{owner} has no {name}{now}")

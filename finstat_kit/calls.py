@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from functools import wraps
 from types import FunctionType
-from typing import Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, ParamSpec, TypeVar
 
-from finstat_kit.arguments import near
+from finstat_kit.arguments import near, no_attribute
 from finstat_kit.errors import UsageError, invalid, value_in_python
 from finstat_kit.given_frames import polars_of
 from finstat_kit.protocol import wire
@@ -20,6 +20,7 @@ T = TypeVar("T")
 _SWITCHES: Final = {"bool": "give True or False", "bool | None": "give True, False or None"}
 # Parameters that take frames or columns, by their annotations.
 _FRAMES: Final = re.compile(r"\b(?:DataFrame|LazyFrame|Series|Frame|AnyFrame|Given)\b")
+_FORMER_KEYWORDS: Final = {"peers": "among", "attachments": "files"}
 _CALLED_UPPER_BOUND: Final = ("changed_until", "changed_before", "until", "to", "to_date", "before")
 
 
@@ -28,7 +29,18 @@ class WrongCall(UsageError, TypeError):
 
 
 class Checked:
-    """Base of classes whose public methods raise a UsageError for a call that does not fit."""
+    """Base of classes whose public methods raise a UsageError for a call that does not fit.
+
+    Attributes:
+        _former: What its public names were called, and what they are called now.
+    """
+
+    _former: ClassVar[Mapping[str, str]] = {}
+
+    if not TYPE_CHECKING:  # else every name would be one
+
+        def __getattr__(self, name: str) -> object:
+            raise no_attribute(type(self).__name__, name, self._former)
 
     def __init_subclass__(cls) -> None:
         for name, member in list(vars(cls).items()):
@@ -102,4 +114,6 @@ def _other_keyword(option: str, arguments: list[str]) -> str:
             "the register filters only by day of change, IČO, DIČ and legal form; fetch the "
             "records and filter those: fk.units.get(ids).filter(pl.col('kraj') == 'SK010')"
         )
+    if (now := _FORMER_KEYWORDS.get(option)) in arguments:
+        return f"it is {now}= now"
     return f"{near(option, arguments)}it takes {arguments}"

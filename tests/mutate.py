@@ -931,7 +931,7 @@ MUTATIONS = [
     ),
     Mutation(
         "newer years that cannot be read take no place in a history",
-        "methods/financials.py:statement_history",
+        "methods/financials.py:statement",
         'filed.filter(pl.col("reason").is_null())',
         "filed",
         "test_newer_years_that_cannot_be_read_take_no_place",

@@ -18,7 +18,7 @@ UNITS = REG.units.get(REG.units.ids())
 @pytest.mark.slow
 def test_the_error_for_a_statement_over_years_names_its_table(tmp_path: Path) -> None:
     """It is shown, and its table is what is written."""
-    history = fk.sample().statement_history(365, years=2)
+    history = fk.sample().statement(365, years=2)
 
     with pytest.raises(fk.UsageError, match=r"a finstat_kit History; give the polars .*\.frame"):
         fk.write(history, tmp_path / "history.xlsx")  # type: ignore[arg-type]

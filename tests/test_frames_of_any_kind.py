@@ -49,7 +49,7 @@ def panel() -> pl.DataFrame:
 
 def cells() -> pl.DataFrame:
     with warnings.catch_warnings(action="ignore"):  # some reports have no number
-        return REGISTER.cells(reports())
+        return REGISTER.reports.cells(reports())
 
 
 class Stream:
@@ -86,12 +86,12 @@ TAKING: Final[dict[str, tuple[Callable[[], pl.DataFrame], Callable[[Any], object
     "units.get": (units, REGISTER.units.get),
     "filings": (lambda: units().head(8), lambda frame: REGISTER.filings(frame, 2015)),
     "financials": (lambda: units().head(8), lambda frame: REGISTER.financials(frame, 2015)),
-    "statement_history": (lambda: units()[3:4], lambda x: REGISTER.statement_history(x).frame),
-    "cells": (reports, REGISTER.cells),
+    "statement": (lambda: units()[3:4], lambda x: REGISTER.statement(x).frame),
+    "cells": (reports, REGISTER.reports.cells),
     "items": (cells, REGISTER.items),
-    "check_reports": (reports, REGISTER.check_reports),
+    "check": (reports, REGISTER.reports.check),
     "as_filed": (lambda: reports()[:1], lambda frame: str(REGISTER.as_filed(frame))),
-    "attachments": (reports, fk.attachments),
+    "files": (reports, fk.reports.files),
     "ratios": (money, fk.ratios),
     "summary": (money, lambda frame: fk.summary(frame, ["sales", "roa"], by="kraj")),
     "panel": (money, lambda frame: REGISTER.panel(frame)[0]),

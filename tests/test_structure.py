@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from datetime import date
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +18,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import errors
+from finstat_kit.arguments import FORMER
 from finstat_kit.client.source import Inner
 from finstat_kit.errors import PagingError, RateLimited, RegisterUnavailable
 from tests.mutate import MUTATIONS, found_tests, mutated, parsed
@@ -194,6 +196,7 @@ def test_public_names_stand_in_the_stub() -> None:
     modules = {path.stem for path in PACKAGE.iterdir()} - {"errors"}  # public itself
 
     assert sorted(typed) == NAMES
+    assert len(NAMES) <= 50
     assert set(typed) & modules == set(), "a module of that name would hide the public one"
 
 
@@ -224,26 +227,27 @@ def test_docstrings_name_every_column() -> None:
     units = reg.units.get(reg.units.ids(limit=8))
     figures = reg.financials([], 2015)
     reports = reg.reports.get(reg.reports.ids(limit=30)).filter(idSablony=699).head(2)
-    frames = {
-        "codelists": reg.codelists(),
-        "codelist": reg.codelist("legal_forms"),
-        "locations": reg.locations(),
-        "match_places": reg.match_places(pl.Series(["Žilina"]), level="municipality"),
-        "unresolved_codes": reg.unresolved_codes(units),
-        "count_by": reg.count_by(units, "kraj"),
-        "filings": reg.filings([], 2015),
-        "financials": figures.drop(reg.items()["item"].to_list(), strict=False),
-        "cells": reg.cells(reports),
-        "items": reg.items(),
-        "check_reports": reg.check_reports(reports),
-        "templates": reg.templates(),
-        "template": reg.template(699),
-    }
+    frames = [
+        ("codelist", reg.codelist("legal_forms")),
+        ("codelist", reg.codelist()),
+        ("locations", reg.locations()),
+        ("match_places", reg.match_places(pl.Series(["Žilina"]), level="municipality")),
+        ("unresolved_codes", reg.unresolved_codes(units)),
+        ("count_by", reg.count_by(units, "kraj")),
+        ("filings", reg.filings([], 2015)),
+        ("financials", figures.drop(reg.items()["item"].to_list(), strict=False)),
+        ("reports.cells", reg.reports.cells(reports)),
+        ("items", reg.items()),
+        ("reports.check", reg.reports.check(reports)),
+        ("reports.files", reg.reports.files(reports)),
+        ("template", reg.template()),
+        ("template", reg.template(699)),
+    ]
     absent = {
         (name, column)
-        for name, frame in frames.items()
+        for name, frame in frames
         for column in frame.columns
-        if f"``{column}``" not in (inspect.getdoc(getattr(fk.Register, name)) or "")
+        if f"``{column}``" not in (inspect.getdoc(attrgetter(name)(reg)) or "")
     }
 
     assert not absent
@@ -256,14 +260,45 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
+    ("owner", "former", "now"),
+    [
+        ("fk", "check_reports", "fk.reports.check"),
+        ("fk", "NotFound", "fk.errors.NotFound"),
+        ("fk.units", "of_place", "fk.units.town"),
+        ("reg", "statement_history", "Sample.statement"),
+        ("reg.units", "of_place", "Units.town"),
+    ],
+)
+def test_what_a_name_was_called_is_said(owner: str, former: str, now: str) -> None:
+    """Until 0.2, by the AttributeError; what is said is there."""
+    things = {"fk": fk, "reg": fk.sample(5)}
+    root, *path = owner.split(".")
+    thing = attrgetter(".".join(path))(things[root]) if path else things[root]
+
+    with pytest.raises(AttributeError, match=rf"has no {former}: it is {now} now$"):
+        getattr(thing, former)
+
+    assert callable(attrgetter(now.partition(".")[2].removeprefix("units."))(thing))
+    assert former not in dir(thing)
+
+
+def test_every_former_name_is_one_of_today() -> None:
+    """Or the advice would be an error."""
+    assert {name for name in FORMER if hasattr(fk, name)} == set()
+    assert all(callable(attrgetter(now)(fk)) for now in FORMER.values())
+    with pytest.raises(fk.UsageError, match=r"has no argument peers=None: it is among= now"):
+        fk.unit_page(365, peers=None)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
     "error",
     [
         fk.RegisterError("a", url="u", attempts=2, cursor=3),
         RegisterUnavailable("a", blocked=True, status=403),
         RateLimited("a", retry_after=7.0),
-        fk.NotFound("a", ids=[1, 2]),
+        fk.errors.NotFound("a", ids=[1, 2]),
         PagingError("a", cursor=9),
-        fk.Interrupted("b", cursor=4),
+        fk.errors.Interrupted("b", cursor=4),
         fk.UsageError("is no day", argument="a", value=date(2026, 1, 1), cure="b"),
     ],
 )
@@ -286,7 +321,7 @@ def test_error_tree_is_drawn() -> None:
 
     assert all(c.__name__ in (errors.__doc__ or "") for c in classes)
     raised = [c for c in classes if not issubclass(c, Warning)]
-    assert all(issubclass(c, fk.RegisterError | fk.Interrupted) for c in raised)
+    assert all(issubclass(c, fk.RegisterError | fk.errors.Interrupted) for c in raised)
     assert set(classes) - set(raised) == {errors.RegisterWarning}
     assert issubclass(errors.RegisterWarning, UserWarning)
     assert issubclass(fk.UsageError, ValueError)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,22 +53,20 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "unit_page": {"unit": int(history["unit_id"][0])},
         "filings": {"units": units.head(2), "year": 2015},
         "financials": {"units": units.head(2), "year": 2015},
-        "statement_history": {"unit": int(units["id"][3])},
-        "cells": {"reports": reports},
-        "items": {"frame": fk.cells(reports)},
+        "statement": {"unit": int(units["id"][3])},
+        "reports.cells": {"reports": reports},
+        "items": {"frame": fk.reports.cells(reports)},
         "as_filed": {"report": reports.head(1)},
-        "check_reports": {"reports": reports},
-        "attachments": {"reports": reports},
-        "download": {"attachments": fk.attachments(reports).head(1), "folder": folder / "pdf"},
+        "reports.check": {"reports": reports},
+        "reports.files": {"reports": reports},
+        "reports.download": {"files": fk.reports.files(reports).head(1), "folder": folder / "pdf"},
         "ratios": {"frame": money},
         "summary": {"figures": money, "value": "sales"},
         "panel": {"figures": money},
         "growth": {"panel": fk.panel(money)[0], "value": "sales"},
         "peers": {"figures": money, "unit": int(history["unit_id"][0]), "value": "total_assets"},
         "template": {"template": 699},
-        "templates": {},
         "codelist": {"name": "legal_forms"},
-        "codelists": {},
         "regions": {},
         "locations": {"text": "zilina"},
         "write": {"frame": units.head(3), "path": folder / "units.csv"},
@@ -84,7 +83,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "StatementViewer": {"units": units.head(2)},
     }
     functions: dict[str, tuple[Callable[..., object], dict[str, Any]]] = {
-        name: (getattr(fk, name), options) for name, options in given.items()
+        name: (attrgetter(name)(fk), options) for name, options in given.items()
     }
     for owner, ids in ((fk.units, units["id"]), (fk.reports, reports["id"])):
         functions[f"{owner!r}.get"] = (owner.get, {"ids": ids.head(2)})
@@ -92,7 +91,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
             functions[f"{owner!r}.{name}"] = (getattr(owner, name), {})
     functions["find"] = (fk.units.find, {"text": "orol"})
     towns = REGISTER.units.get(REGISTER.units.ids(legal_form_code="801"))
-    functions["of_place"] = (fk.units.of_place, {"places": towns["sidlo"][0]})
+    functions["town"] = (fk.units.town, {"places": towns["sidlo"][0]})
     mirror = fk.Mirror(folder / "synced", register=fk.sample(20))
     mirror.sync()
     of_mirror: dict[str, dict[str, Any]] = {

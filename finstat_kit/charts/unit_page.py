@@ -19,7 +19,7 @@ from finstat_kit.client.collections.looked_up import records_given
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.register import Register
 from finstat_kit.frames.financials import ratios
-from finstat_kit.frames.findings.peers import peers as compared
+from finstat_kit.frames.findings.peers import peers
 from finstat_kit.frames.places import groups
 from finstat_kit.frames.reports.cells import REASON_TEXTS
 from finstat_kit.frames.reports.filed import Filed, Line, Part, amount
@@ -50,7 +50,7 @@ def unit_page(
     unit: int | str | pl.DataFrame | pl.LazyFrame,
     *,
     years: int = 3,
-    peers: pl.DataFrame | pl.LazyFrame | None = None,
+    among: pl.DataFrame | pl.LazyFrame | None = None,
     lang: Lang | None = None,
     register: Register | str | None = None,
 ) -> Filed:
@@ -61,7 +61,7 @@ def unit_page(
     Args:
         unit: Its id (a whole number), its IČO (a text of 8 or 12 digits), or its record.
         years: The newest so many with figures.
-        peers: Figures that the unit is compared with, as `financials` returns them: its own among
+        among: Figures that the unit is compared with, as `financials` returns them: its own among
             them; None leaves the comparison out.
         lang: ``"sk"`` or ``"en"``; None is the register's.
         register: The source: a `Register`, or what `use` takes; None is the current one.
@@ -72,7 +72,7 @@ def unit_page(
 
     Raises:
         UsageError: It is not one unit, such as an IČO that several share, which are then listed; or
-            *peers* are no figures.
+            *among* are no figures.
         NotFound: There is no such unit.
         RegisterError, Interrupted: As `financials`.
 
@@ -103,8 +103,8 @@ def unit_page(
     rows = of_years.to_dicts()
     parts = [_figures(rows, shown, lang)]
     notes = [words["euro"], *(_source(row, lang) for row in rows)]
-    if peers is not None and shown:
-        parts.append(_peers(peers, int(record["id"].item()), shown, lang))
+    if among is not None and shown:
+        parts.append(_peers(among, int(record["id"].item()), shown, lang))
         notes.append(words["compared"])
     drawn = [name for name in shown if figures.kind(name) == "amount"][:_DRAWN]
     return Filed(
@@ -146,7 +146,7 @@ def _figures(rows: list[dict[str, Any]], shown: list[str], lang: Lang) -> Part:
 def _peers(frame: pl.DataFrame | pl.LazyFrame, unit: int, shown: list[str], lang: Lang) -> Part:
     """Return what the unit has beside its peers, and who these are in each line."""
     words, columns = _WORDS[lang], ("own", "p25", "median", "p75")
-    table = compared(frame, unit, shown)
+    table = peers(frame, unit, shown)
     lines = [
         _line(row["value"], [row[name] for name in columns], lang,
               number_format.whole(row["n"], lang), _group(row["by"], row["group"], lang))

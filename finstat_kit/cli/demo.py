@@ -66,7 +66,7 @@ def _step(title: str, call: str) -> Iterator[str]:
 
 def _codelists(reg: Register, lang: Lang) -> Iterator[str]:
     yield from _step("Codelists", "fk.regions(), fk.districts() …")
-    for name, endpoint, *_ in reg.codelists().iter_rows():
+    for name, endpoint, *_ in reg.codelist().iter_rows():
         frame = reg.codelist(name)
         example = frame.row(0, named=True)
         yield (

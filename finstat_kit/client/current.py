@@ -21,6 +21,7 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client import openers
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import LIVE, Register, language_of_environment
+from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.sample import sample
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError, invalid
@@ -38,7 +39,9 @@ _CHOICES: Final = (
 _NOT_CHOSEN: Final = "no register is chosen"
 _CHOOSE: Final = f"choose one first:\n{_CHOICES}"
 # They need no register: the forms come with the package.
-_NEED_NO_REGISTER: Final = frozenset({"cells", "check_reports", "as_filed", "items"})
+_NEED_NO_REGISTER: Final = frozenset(
+    {"reports.cells", "reports.check", "reports.files", "annual_reports.files", "as_filed", "items"}
+)
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
@@ -299,7 +302,7 @@ class _Forwarded:
     """The public methods of a class, each called on the register that is current at the call."""
 
     def __init__(self, owner: type[object], path: str = "") -> None:
-        self._path = path
+        self._path, self._former = path, getattr(owner, "_former", {})
         for name, method in inspect.getmembers(owner, inspect.isfunction):
             if not name.startswith("_"):
                 setattr(self, name, _forwarded(method, f"{path}{name}"))
@@ -310,6 +313,9 @@ class _Forwarded:
 
     def __reduce__(self) -> str:
         return self._path.rstrip(".")
+
+    def __getattr__(self, name: str) -> object:
+        raise arguments.no_attribute(f"fk.{self._path.rstrip('.')}", name, self._former)
 
 
 _Forwarded.__module__ = "finstat_kit"  # where pickle finds the objects by their names
@@ -334,13 +340,12 @@ _methods: Final = cast(Register, _Forwarded(Register))
 
 units: Final = cast(Units, _Forwarded(Units, "units."))
 statements: Final = cast(Collection, _Forwarded(Collection, "statements."))
-reports: Final = cast(Collection, _Forwarded(Collection, "reports."))
-annual_reports: Final = cast(Collection, _Forwarded(Collection, "annual_reports."))
+reports: Final = cast(Reports, _Forwarded(Reports, "reports."))
+annual_reports: Final = cast(Documents, _Forwarded(Documents, "annual_reports."))
 regions = _methods.regions
 districts = _methods.districts
 municipalities = _methods.municipalities
 codelist = _methods.codelist
-codelists = _methods.codelists
 locations = _methods.locations
 resolve_labels = _methods.resolve_labels
 unresolved_codes = _methods.unresolved_codes
@@ -350,13 +355,9 @@ estimate = _methods.estimate
 match_places = _methods.match_places
 match_units = _methods.match_units
 cite = _methods.cite
-templates = _methods.templates
 template = _methods.template
-cells = _methods.cells
-check_reports = _methods.check_reports
 as_filed = _methods.as_filed
-download = _methods.download
 filings = _methods.filings
 items = _methods.items
 financials = _methods.financials
-statement_history = _methods.statement_history
+statement = _methods.statement

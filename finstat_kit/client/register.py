@@ -20,6 +20,7 @@ from finstat_kit.calls import Checked
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.fetching import Requested
+from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Session
 from finstat_kit.client.source import Inner, Source
 from finstat_kit.client.units import Units
@@ -83,6 +84,7 @@ class Register(Inner, Checked):
         <Register https://register.example/cruz-public, 4 connections, 2 requests/s>
     """
 
+    _former = arguments.FORMER
     _mark: str | None = None  # name of the invented data, if known without a reply
 
     def __init__(
@@ -133,8 +135,8 @@ class Register(Inner, Checked):
         self._source = self._answering()
         self.units = Units("units", self._source)
         self.statements = Collection("statements", self._source)
-        self.reports = Collection("reports", self._source)
-        self.annual_reports = Collection("annual_reports", self._source)
+        self.reports = Reports("reports", self._source)
+        self.annual_reports = Documents("annual_reports", self._source)
 
     def _answering(self) -> Source:
         """Return what answers for this register."""
@@ -304,17 +306,24 @@ class Register(Inner, Checked):
         """
         return self._source.codelist("municipalities", refresh=refresh)
 
-    def codelist(self, name: CodelistName | str, *, refresh: bool = False) -> pl.DataFrame:
-        """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like.
+    def codelist(
+        self, name: CodelistName | str | None = None, *, refresh: bool = False
+    ) -> pl.DataFrame:
+        """Fetch a codelist by its name, from ``/api/pravne-formy`` and the like, or list the seven.
 
         Args:
             name: ``"legal_forms"``, ``"activities"`` (SK NACE), ``"ownership_types"``,
-                ``"size_classes"``, ``"regions"``, ``"districts"`` or ``"municipalities"``.
+                ``"size_classes"``, ``"regions"``, ``"districts"`` or ``"municipalities"``; None
+                lists them and sends no request.
             refresh: Fetch again instead of returning the list fetched before.
 
         Returns:
             ``code``, ``name_sk``, ``name_en`` (all String), sorted by code; the three of places
             have ``parent_code`` (String) too.
+
+            Without *name* one row per codelist, all String: ``name``, ``endpoint``, ``source``
+            (list of the Statistical Office, null where not known), ``field`` (of the records) and
+            ``label`` (the column that `resolve_labels` adds).
 
         Raises:
             UsageError: There is no such codelist.
@@ -324,7 +333,12 @@ class Register(Inner, Checked):
             >>> with fk.using(fk.sample()):
             ...     fk.codelist("legal_forms").row(3)
             ('112', 'Spol. s r. o.', 'Limited liability comp.')
+            >>> with fk.using(fk.sample()):
+            ...     fk.codelist().row(0)
+            ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
         """
+        if name is None:
+            return methods.reference.all_codelists()
         arguments.one_of("name", name, tuple(wire.CODELISTS))
         return self._source.codelist(name, refresh=refresh)
 
@@ -362,22 +376,6 @@ class Register(Inner, Checked):
         """
         found = methods.reference.locations(self._source, refresh=refresh)
         return places.search(found, text, level)
-
-    def codelists(self) -> pl.DataFrame:
-        """List the seven codelists and their use. Sends no request.
-
-        Returns:
-            ``name`` (of the function), ``endpoint``, ``source`` (list of the Statistical Office,
-            null where not known), ``field`` (of the records) and ``label`` (the column that
-            `resolve_labels` adds); all String.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.codelists().row(0)
-            ('regions', '/api/kraje', '0023/RSUJ3', 'kraj', 'region')
-        """
-        return methods.reference.all_codelists()
 
     def cite(self, *, style: Literal["text", "bibtex"] = "text", lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
@@ -764,40 +762,21 @@ class Register(Inner, Checked):
             max_requests=max_requests, lang=self._language(lang), progress=progress,
         )  # fmt: skip
 
-    def templates(self, *, refresh: bool = False) -> pl.DataFrame:
-        """List the register's templates: the forms of reports.
-
-        From ``/api/sablony``, fetched once per register.
-
-        Args:
-            refresh: Fetch again.
-
-        Returns:
-            ``id`` (Int64), ``name``, ``decree`` (String), ``valid_from``, ``valid_to`` (Date; the
-            register leaves the end empty) and ``tables`` (Int16: how many the form has; most have
-            none; null if the list has no tables), sorted by id.
-
-        Raises:
-            ProtocolError: The reply breaks the register's format.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.templates().filter(id=699).row(0)
-            (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
-        """
-        return methods.reference.listed_templates(self._source, refresh=refresh)
-
     def template(
-        self, template: int, *, part: Literal["rows", "columns"] = "rows", refresh: bool = False
+        self,
+        template: int | None = None,
+        *,
+        part: Literal["rows", "columns"] = "rows",
+        refresh: bool = False,
     ) -> pl.DataFrame:
         """List the rows of a form, with captions and the sums that they state, or its data columns.
 
-        From ``/api/sablona``, fetched once per register.
+        From ``/api/sablona``, fetched once per register; without an id the register's templates,
+        the forms of reports, from ``/api/sablony``.
 
         Args:
             template: Id of a template, such as 699 (businesses), 687 (micro), 690 and 727
-                (municipalities), 1180 (non-profits); the ``idSablony`` of reports.
+                (municipalities), 1180 (non-profits); the ``idSablony`` of reports. None lists them.
             part: ``"rows"`` or ``"columns"``.
             refresh: Fetch again.
 
@@ -818,6 +797,11 @@ class Register(Inner, Checked):
             only names a period), ``header_sk``, ``header_en`` (String, the header's cells
             from top to bottom). A template without tables has no rows.
 
+            Without *template* one row per template, sorted by id: ``id`` (Int64), ``name``,
+            ``decree`` (String), ``valid_from``, ``valid_to`` (Date; the register leaves the end
+            empty) and ``tables`` (Int16: how many the form has; most have none; null if the list
+            has no tables).
+
         Raises:
             UsageError: *part* is neither.
             NotFound: The register has no such template.
@@ -833,109 +817,14 @@ class Register(Inner, Checked):
             [(0, 0, 'current', 'gross'), (0, 1, 'current', 'correction'), (0, 2, 'current', 'net'),
              (0, 3, 'previous', 'net'), (1, 0, 'current', None), (1, 1, 'previous', None),
              (2, 0, 'current', None), (2, 1, 'previous', None)]
+            >>> with fk.using(fk.sample()):
+            ...     fk.template().filter(id=699).row(0)
+            (699, 'Úč POD', 'MF/18009/2014-74', datetime.date(2014, 1, 1), None, 3)
         """
+        if template is None:
+            return methods.reference.listed_templates(self._source, refresh=refresh)
         arguments.one_of("part", part, ("rows", "columns"))
         return methods.reference.template_part(self._source, template, part, refresh=refresh)
-
-    def cells(self, reports: Frame, *, labels: bool = False, blanks: bool = False) -> Frame:
-        """Read reports into tidy cells: one row per filled cell.
-
-        The key of a cell is template, table, row and column; printed numbers and designations
-        repeat. The forms of businesses (699, 687, 21, 22), public bodies (690 and 727, 684 and
-        696, 522 and 521) and non-profits (1180, 385, 1164, 383) come with the package; another
-        template is requested once from ``/api/sablona``, when the first report of it is read. If
-        the length of a table does not fit the template, that report gives no cells.
-
-        Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy, is read in
-                batches and needs little memory where the query streams.
-            labels: Whether to add the captions of the rows.
-            blanks: Whether blank cells have rows too; their value is null.
-
-        Returns:
-            In the order of the reports and of the form: ``report_id`` (Int64), ``template``
-            (Int32), ``table``, ``row``, ``column`` (Int16, from 0), ``number`` (Int32, of the row
-            as printed; null on forms without), ``period`` (Enum ``current``, ``previous``; null on
-            forms without), ``measure`` (Enum ``gross``, ``correction``, ``net``, ``main``,
-            ``business``, ``total``, ``untaxed``, ``taxed``, ``other``; null where the column has
-            none) and ``value`` (Float64, in euro or the currency that the report names, or in
-            korunas until 2008; exact to the cent below 10^13; null if the text filed is not a
-            number). With *labels* also ``label_sk`` and ``label_en`` (String, as
-            `template`).
-
-        Raises:
-            UsageError: *reports* is not a frame of reports, or a template has to be requested and
-                no register is chosen.
-            RegisterError: A template cannot be fetched.
-            Interrupted: Ctrl-C while a template was requested.
-
-        Warns:
-            RegisterWarning: Once, if some reports gave no number, and once, if some amounts are
-                not in euro; see ``reasons`` of `check_reports`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> tables = [["5", "", "3", "7"], *[[""] * 4] * 77], [["9", ""]] * 67, [["1", ""]] * 61
-            >>> report = {"id": 1, "idSablony": 699, "tabulky": [sum(t, []) for t in tables]}
-            >>> assets = fk.cells(pl.DataFrame([report])).filter(table=0)
-            >>> assets.select("number", "period", "measure", "value").rows()
-            [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
-        """
-        return methods.reports.cells(self._source, reports, labels=labels, blanks=blanks)
-
-    def check_reports(
-        self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None
-    ) -> Frame:
-        """Check the sums that the captions of a form state, and the two sides of the balance.
-
-        A few percent of filings fail: a filer's mistake, not an error of reading. The page "Check
-        the sums of a statement" says which mistakes are seen.
-
-        Args:
-            reports: Records, as `reports.get` returns them; a LazyFrame stays lazy.
-            filings: What title pages are compared with: their filings, as `filings` or `financials`
-                returns them. None compares none.
-
-        Returns:
-            One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
-            and ``failing`` (Int32: sums, each column of a row is one), the differences below,
-            ``title_page`` (Enum ``ico``, ``period``: what the title page has from another unit or
-            period than its filing; null where both agree, and where they are not compared),
-            ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
-            ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
-            Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
-            has no numbers; null if all have): ``deleted``, ``non_public``, ``unreadable`` (no
-            record), ``attachments_only`` (files and no tables), ``no_content``,
-            ``template_missing``, ``template_mismatch`` (another number of tables),
-            ``no_tables_in_template``, ``length_mismatch`` (no number of the whole report is read),
-            ``not_a_number`` (a filled cell is not a number; its value is null), ``all_blank``, or
-            of a report with numbers ``other_currency`` (they are not in euro).
-
-            The differences are in the currency of the report (Float64), null where a form or a
-            frame has nothing to compare; only those of sums are counted in ``failing``:
-
-            - ``largest_difference``: that of the sum that fails by most; 0 if all hold.
-            - ``balance_difference``: total assets less equity and liabilities.
-
-        Raises:
-            UsageError, RegisterError, Interrupted: As `cells`.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> tables = [["7", ""] + [""] * 44, [""] * 44, [""] * 76]  # row 1 is rows 2 + 14
-            >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
-            >>> checks = fk.check_reports(pl.DataFrame([report]))
-            >>> checks.select("checked", "failing", "balance_difference").row(0)
-            (2, 2, 7.0)
-            >>> checks["failures"][0][0]["label_sk"]
-            'SPOLU MAJETOK r. 02 + r. 14'
-            >>> tables[2] = [""] * 75  # one cell short
-            >>> fk.check_reports(pl.DataFrame([report]))["reasons"][0].to_list()
-            [{'table': 2, 'reason': 'length_mismatch'}]
-        """
-        return methods.reports.check_reports(self._source, reports, filings)
 
     def as_filed(
         self,
@@ -963,7 +852,7 @@ class Register(Inner, Checked):
 
         Raises:
             UsageError: *report* is not a frame of one report, or of those of one statement.
-            RegisterError, Interrupted: As `cells`.
+            RegisterError, Interrupted: As `reports.cells`.
 
         Example:
             >>> import finstat_kit as fk
@@ -978,55 +867,6 @@ class Register(Inner, Checked):
         )
         filed.source = self._citation(filed.lang)
         return filed
-
-    def download(
-        self,
-        attachments: pl.DataFrame,
-        folder: str | os.PathLike[str],
-        *,
-        max_bytes: int = wire.FILE_CAP,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Download files of reports into a folder.
-
-        From ``/domain/financialreport/attachment``, one request per file. A file that already
-        exists with the right content is not requested again, so the same call resumes an
-        interrupted download. Each file appears whole or not at all, and a failure does not stop
-        the others.
-
-        Args:
-            attachments: What `attachments` returns.
-            folder: Target folder; created if its parent exists. Names begin with the file's id
-                and are sanitized.
-            max_bytes: Maximum size of a file; one per connection is held in memory.
-            max_requests: Maximum number of requests; None is 10,000 for a real host and no limit
-                elsewhere.
-            progress: Show a bar; None shows one for a real host on a terminal or in a notebook.
-
-        Returns:
-            One row per file: ``id`` (Int64), ``path`` (String, null if it failed), ``bytes``
-            (Int64), ``checked`` (Boolean: its SHA-256 is that of its record), ``status`` (Enum
-            ``downloaded``, ``kept``, ``failed``) and ``problem`` (String, null if there is
-            none).
-
-        Raises:
-            UsageError: *attachments* is not such a frame, the folder cannot be created, or more
-                than *max_requests* are needed.
-            Interrupted: Ctrl-C; the rows so far are in ``.partial``.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import tempfile
-            >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
-            ...     reports = fk.annual_reports.get(fk.annual_reports.ids(limit=2))
-            ...     fk.download(fk.attachments(reports), folder)["status"].to_list()
-            ['downloaded', 'downloaded']
-        """
-        return methods.downloads.download(
-            self._source, attachments, folder, max_bytes=max_bytes, max_requests=max_requests,
-            progress=progress,
-        )  # fmt: skip
 
     def filings(
         self,
@@ -1107,8 +947,9 @@ class Register(Inner, Checked):
         ``/api/sablona``; without a register the rows are not compared.
 
         Args:
-            frame: Cells, as `cells` returns them. None lists the items; a text lists those with all
-                of its words, or their beginnings, in the name or a label of either language.
+            frame: Cells, as `reports.cells` returns them. None lists the items; a text lists those
+                with all of its words, or their beginnings, in the name or a label of either
+                language.
             activity: Column of costs and revenue that is read on forms with several: ``"total"``,
                 ``"main"`` or ``"business"``; see `financials`.
 
@@ -1136,7 +977,7 @@ class Register(Inner, Checked):
             >>> tables = [[""] * 312, [""] * 134, ["9", "", "", "", "5", "2", "", "", "3", "1"]]
             >>> tables[2] += [""] * 112
             >>> report = {"id": 1, "idSablony": 699, "tabulky": tables}
-            >>> found = fk.items(fk.cells(pl.DataFrame([report])))
+            >>> found = fk.items(fk.reports.cells(pl.DataFrame([report])))
             >>> found.filter(item="sales").select("period", "value", "terms").rows()
             [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
             >>> fk.items().filter(item="equity").select("label_sk", "label_en", "public").row(0)
@@ -1201,17 +1042,17 @@ class Register(Inner, Checked):
             ``source_column`` (Enum ``current``, ``previous``), ``kind`` (String),
             ``consolidated`` (Boolean), ``fund`` (String), ``filed`` (Date), ``supersedes`` (Int16,
             number of filings that it corrects), ``statement_id`` (Int64, the filing taken),
-            ``superseded_by`` (Int64, a later filing without figures; `check_reports` of its
+            ``superseded_by`` (Int64, a later filing without figures; `reports.check` of its
             reports says why), ``report_id`` (Int64; of two reports the balance sheet),
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
             filed: euro; ``SKK`` of periods that ended before 2009), ``sums_failing`` (Int32),
             ``balance_difference`` (Float64), ``title_page`` (Enum ``ico``, ``period``: what a title
-            page has from another unit or period; these three as by `check_reports`),
+            page has from another unit or period; these three as by `reports.check`),
             ``has_figures`` (Boolean: whether any item has a value) and ``reason`` (Enum, null if
             the figures are complete).
 
-            Reasons are those of `filings` and `check_reports`, and ``interim_only``,
+            Reasons are those of `filings` and `reports.check`, and ``interim_only``,
             ``other_kind``, ``ambiguous``, ``other_currency``, ``caption_mismatch`` and
             ``item_not_in_form``. Figures can stand beside a reason: those that can be read, with
             ``not_a_number`` or ``caption_mismatch``; those of one of two reports, with the reason
@@ -1240,7 +1081,7 @@ class Register(Inner, Checked):
             activity=activity, dry_run=dry_run, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
-    def statement_history(
+    def statement(
         self,
         unit: int | str | pl.DataFrame | pl.LazyFrame,
         years: int | Iterable[int] | None = None,
@@ -1285,13 +1126,13 @@ class Register(Inner, Checked):
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     shown = fk.statement_history("00372491", 3, "assets", lang="en")
+            ...     shown = fk.statement("00372491", 3, "assets", lang="en")
             >>> shown.frame.row(1)
             ('Non-current assets line 03 + line 11 + line 21', 2, None, 9501.0, 8611.0, 4256.0)
             >>> shown.filings.select("year", "template", "report_id").row(0)
             (2017, 699, 4750175)
         """
-        history = methods.financials.statement_history(
+        history = methods.financials.statement(
             self._source, unit, years, table, blanks=blanks, lang=self._language(lang),
             source_name=self._source_name(self._language(lang)),
         )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from typing import Literal
+from typing import ClassVar, Literal
 
 import polars as pl
 
@@ -20,6 +20,8 @@ from finstat_kit.given_units import given_units
 
 class Units(Collection):
     """The accounting units: the only collection with filters."""
+
+    _former: ClassVar = {"of_place": "town"}
 
     def count(
         self,
@@ -252,7 +254,7 @@ class Units(Collection):
         """
         return methods.find.find(self._source, text, limit)
 
-    def of_place(
+    def town(
         self,
         places: str | Sequence[str] | pl.Series,
         *,
@@ -283,10 +285,10 @@ class Units(Collection):
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     town = fk.units.of_place("Nitra")
+            ...     town = fk.units.town("Nitra")
             >>> town.select("id", "nazovUJ", "mesto", "pravnaForma").row(0)
             (459817, 'Obec Maketa 262', 'Nitra', '801')
         """
-        return methods.match_units.of_place(
+        return methods.match_units.town(
             self._source, places, level, max_requests=max_requests, progress=progress
         )

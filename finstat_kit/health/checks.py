@@ -150,7 +150,7 @@ def _forms(of: Examined) -> Seen:
 
 
 def _tables(of: Examined) -> Seen:
-    checked = of.register.check_reports(of.records("reports"))
+    checked = of.register.reports.check(of.records("reports"))
     why = pl.col("reasons").list.eval(
         pl.element().struct["reason"].cast(pl.String).is_in(_NO_TABLES)
     )

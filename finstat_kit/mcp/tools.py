@@ -117,7 +117,7 @@ class Tools:
         """
         id_ = self._id(unit)
         record = self._register.units.get(id_)
-        history = self._register.statement_history(record, years, table, lang=self._lang)
+        history = self._register.statement(record, years, table, lang=self._lang)
         facts = {
             str(row["year"]): ", ".join(
                 f"{name} {row[name]}"
@@ -126,7 +126,7 @@ class Tools:
             )
             for row in history.filings.iter_rows(named=True)
         }
-        call = f"fk.statement_history({id_}, {years}, {table!r}, lang={self._lang!r}).frame"
+        call = f"fk.statement({id_}, {years}, {table!r}, lang={self._lang!r}).frame"
         return self._answer(history.frame, call, facts=facts, limit=limit)
 
     def figures(

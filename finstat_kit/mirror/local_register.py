@@ -192,15 +192,16 @@ class LocalRegister(Register):
         return self._at(target)
 
     def scan_cells(self, *, labels: bool = False) -> pl.LazyFrame:
-        """Return the cells of all reports that are held, tidy, as `fk.cells` does.
+        """Return the cells of all reports that are held, tidy, as `reports.cells` does.
 
         Args:
             labels: Add the captions of the rows.
 
         Returns:
-            The columns of `fk.cells`, in no guaranteed order; filters on ``template``, ``table``,
-            ``row`` and ``column`` reach the files: they lie sorted so. A report that a list has
-            named since it was fetched is left out; so are blank cells, which are not stored.
+            The columns of `reports.cells`, in no guaranteed order; filters on ``template``,
+            ``table``, ``row`` and ``column`` reach the files: they lie sorted so. A report that a
+            list has named since it was fetched is left out; so are blank cells, which are not
+            stored.
 
         Raises:
             UsageError: The mirror keeps no reports.

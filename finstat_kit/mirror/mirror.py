@@ -154,9 +154,9 @@ class Mirror(LocalRegister):
 
         Returns:
             A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
-            for a collection kept with its records too, but for the ``tabulky`` of reports, whose
-            cells are in `cells`; ids that are listed but not held are absent then. For one that
-            is not kept ``id`` (Int64) alone, with a row per listed id. Then ``gone`` (String:
+            for a collection kept with its records too, but for the ``tabulky`` of reports, which
+            `reports.cells` has; ids that are listed but not held are absent then. For one that is
+            not kept ``id`` (Int64) alone, with a row per listed id. Then ``gone`` (String:
             null, ``deleted``, ``non-public``, or ``missing`` from the register's list) and
             ``seen`` (Date: the register's day when this version was fetched). Syncs do not
             change it for a day; then a merge may have deleted its files.

@@ -71,7 +71,7 @@ class StatementViewer(base.Picker):
     IČO may be typed with spaces. The years are those of the unit's individual statements, the
     newest first; a superseded statement and one of a fund or of several units are marked, and can
     be read too. Beside each are sales (revenue or receipts in total of those who live on more),
-    result and total assets. A second tab shows a statement over years, as `statement_history` does.
+    result and total assets. A second tab shows a statement over years, as `statement` does.
 
     Args:
         units: Ids, IČO or records of units, as of `fk.financials`, to choose from; a single one is
@@ -205,7 +205,7 @@ class StatementViewer(base.Picker):
         if self.tabs.selected_index == 1 and self._years is not None:
             blanks = ", blanks=True" if self.blanks.value else ""
             table = f'table="{self.table.value}"{blanks}'
-            code = f"print(fk.statement_history({self.value}, {table}, {lang}))"
+            code = f"print(fk.statement({self.value}, {table}, {lang}))"
         elif filing is not None and not filing.reports.is_empty():
             code = (
                 f"reports = fk.reports.get({filing.reports['id'].to_list()})  "

@@ -336,7 +336,7 @@ def test_a_period_that_is_not_shown_is_named(years: pl.DataFrame) -> None:
     one = fk.plot_history(rows, value="equity", lang="en", ax=axes())
     two = pl.concat([rows, others.filter(unit_id=others["unit_id"][0])])
     of_two = fk.plot_history(two, value="equity", lang="en", ax=axes(12, 5))
-    statement = SAMPLE.statement_history(unit, lang="en")
+    statement = SAMPLE.statement(unit, lang="en")
 
     texts = [written(one), written(of_two), *statement.notes]
     plain = [" ".join(text.split()) for text in texts]

@@ -51,7 +51,7 @@ def test_peers_are_those_given(sample: Sample, money: pl.DataFrame) -> None:
     """Of the newest year that they and the unit have, with their number."""
     unit = money.filter(year=2020).drop_nulls("sales")["unit_id"][0]
     peers = money.filter(pl.col("year") <= 2020)
-    page = fk.unit_page(unit, peers=peers, register=sample, lang="en")
+    page = fk.unit_page(unit, among=peers, register=sample, lang="en")
     found = fk.peers(peers, unit, "sales")
     (line,) = [line for line in page.parts[1].lines if line.caption == "Sales"]
 
@@ -86,7 +86,7 @@ def test_a_town_has_the_rows_of_its_family(lang: Lang) -> None:
              for name, code in codes.items()}  # fmt: skip
 
     pages = {
-        name: fk.unit_page(unit, peers=peers, lang=lang, register=whole)
+        name: fk.unit_page(unit, among=peers, lang=lang, register=whole)
         for name, peers in given.items()
     }
 

@@ -234,8 +234,8 @@ def test_templates_are_kept_for_the_day(behind: Behind, file: Path) -> None:
     for _ in range(2):
         register = behind.register(cache=file)
         assert register.template(699).height == register.template(699).height > 0
-        assert register.templates().height > 0
-        with pytest.raises(fk.NotFound):
+        assert register.template().height > 0
+        with pytest.raises(fk.errors.NotFound):
             register.template(5)
     assert behind.sent() == ["/api/sablona?id=699", "/api/sablony?", "/api/sablona?id=5"]
     behind.register(cache=file).template(699, refresh=True)
@@ -251,7 +251,7 @@ def test_files_of_reports_are_not_kept(behind: Behind, file: Path, tmp_path: Pat
     replies = register.cache
     folder = tmp_path / "files"
     for status in ("downloaded", "kept"):
-        done = register.download(fk.attachments(reports), folder)
+        done = register.reports.download(fk.reports.files(reports), folder)
         assert done["status"].unique().to_list() == [status]
     assert register.cache == replies
     assert len(behind.sent("/domain")) == done.height
@@ -387,7 +387,7 @@ def test_lists_and_counts_are_requested_anew(behind: Behind, file: Path) -> None
 
 def test_an_id_without_a_record_is_kept_too(behind: Behind, file: Path) -> None:
     for _ in range(2):
-        with pytest.raises(fk.NotFound) as caught:
+        with pytest.raises(fk.errors.NotFound) as caught:
             behind.register(cache=file).units.get([1, *unchanged_ids(behind.sample, 1)])
         assert caught.value.ids == [1]
     assert len(behind.sent(RECORD)) == 2

@@ -420,10 +420,10 @@ def test_reading_a_shipped_form_needs_no_register() -> None:
     tables = [["1"] * 46, ["1"] * 44, ["1"] * 76]
     report = pl.DataFrame([{"id": 1, "idSablony": 687, "tabulky": tables}])
 
-    cells = fk.cells(report)
+    cells = fk.reports.cells(report)
     assert fk.items(cells)["reason"].null_count() > 0
     with pytest.raises(fk.UsageError, match="no register is chosen"):
-        fk.cells(report.with_columns(idSablony=pl.lit(733)))
+        fk.reports.cells(report.with_columns(idSablony=pl.lit(733)))
     with pytest.raises(fk.UsageError, match="no register is chosen"):
         fk.regions()
 
@@ -435,4 +435,4 @@ def test_a_wrong_choice_is_an_error_where_none_is_needed_too(
     monkeypatch.setenv("FINSTAT_KIT_URL", "nonsense")
 
     with pytest.raises(fk.UsageError, match="FINSTAT_KIT_URL='nonsense'"):
-        fk.cells(pl.DataFrame({"id": [1], "idSablony": [687], "tabulky": [[["1"]]]}))
+        fk.reports.cells(pl.DataFrame({"id": [1], "idSablony": [687], "tabulky": [[["1"]]]}))

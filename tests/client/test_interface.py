@@ -15,14 +15,14 @@ from tests.support.examples import quick
 REGISTER = [
     # Its data.
     "units", "statements", "reports", "annual_reports",
-    "regions", "districts", "municipalities", "codelist", "codelists", "locations",
+    "regions", "districts", "municipalities", "codelist", "locations",
     "match_places", "match_units",
     "panel",
-    "templates", "template",
+    "template",
     # What it reads out of reports.
-    "cells", "check_reports", "as_filed", "download",
+    "as_filed",
     # What it finds of units.
-    "filings", "items", "financials", "statement_history",
+    "filings", "items", "financials", "statement",
     # What it makes of a frame.
     "resolve_labels", "unresolved_codes", "count_by",
     # What it estimates from a sample.

@@ -69,7 +69,7 @@ def replayed(folder: Path) -> fk.Register:
     kept.units.get(keys, errors="keep")
     kept.financials(keys, YEAR)
     kept.filings(keys, [2017, 2018])
-    kept.statement_history(ICO)
+    kept.statement(ICO)
     fk.unit_page(ICO, register=kept)
     fk.StatementViewer([ICO, OTHER], register=kept)
     kept.close()
@@ -116,7 +116,7 @@ TAKING_ONE: Final[dict[str, Callable[[fk.Register, Any], object]]] = {
     "units.get": lambda reg, unit: reg.units.get(unit)["id"].item(),
     "financials": lambda reg, unit: reg.financials(unit, YEAR)["unit_id"].item(),
     "filings": lambda reg, unit: reg.filings(unit, YEAR)["unit_id"].unique().item(),
-    "statement_history": lambda reg, unit: id_of_title(reg.statement_history(unit)),
+    "statement": lambda reg, unit: id_of_title(reg.statement(unit)),
     "unit_page": lambda reg, unit: id_of_title(fk.unit_page(unit, register=reg)),
     "StatementViewer": lambda reg, unit: fk.StatementViewer(unit, register=reg).value,
     "peers": lambda reg, unit: fk.peers(_MONEY, unit, "total_assets")["unit_id"].item(),
@@ -157,7 +157,7 @@ def test_a_shared_ico_is_all_of_its_units_or_an_error_that_lists_them(
     assert register.units.get([ICO, SHARED])["id"].to_list() == [ONE, *SHARING]
     money = register.financials([SHARED, ICO], YEAR)
     assert money["unit_id"].to_list() == [*SHARING, ONE]
-    for one in (register.statement_history, lambda unit: fk.unit_page(unit, register=register)):
+    for one in (register.statement, lambda unit: fk.unit_page(unit, register=register)):
         with pytest.raises(
             fk.UsageError, match=f"unit='{SHARED}': these are 2 units; give the id"
         ) as e:
@@ -184,11 +184,13 @@ def test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error(
     ]
     assert register.filings([NOBODY])["year"].to_list() == [None]
     for call in (
-        register.units.get, register.statement_history,
+        register.units.get, register.statement,
         lambda unit: fk.unit_page(unit, register=register),
         lambda unit: fk.StatementViewer(unit, register=register),
     ):  # fmt: skip
-        with pytest.raises(fk.NotFound, match=f"no unit has the IČO '{NOBODY}'; names and numbers"):
+        with pytest.raises(
+            fk.errors.NotFound, match=f"no unit has the IČO '{NOBODY}'; names and numbers"
+        ):
             call(NOBODY)
     with pytest.raises(fk.UsageError, match=f"unit='{NOBODY}' is in no year of the figures"):
         fk.peers(_MONEY, NOBODY, "total_assets")
@@ -196,7 +198,9 @@ def test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error(
 
 def test_records_beside_an_ico_of_nobody_are_kept(register: fk.Register) -> None:
     """In the error, and as rows in their places."""
-    with pytest.raises(fk.NotFound, match=r"IČO '12345678'; the others are in \.partial") as caught:
+    with pytest.raises(
+        fk.errors.NotFound, match=r"IČO '12345678'; the others are in \.partial"
+    ) as caught:
         register.units.get([SHARED, NOBODY, ONE])
     assert caught.value.partial is not None
     assert caught.value.partial["id"].to_list() == [*SHARING, ONE]
@@ -268,7 +272,7 @@ def test_what_is_neither_is_refused_with_what_it_may_mean(units: Any, says: str)
     calls: dict[str, Callable[[], object]] = {
         "units": lambda: watched.financials(units, YEAR),
         "ids": lambda: watched.units.get(units),
-        "unit": lambda: watched.statement_history(units),
+        "unit": lambda: watched.statement(units),
     }
     calls["units "] = lambda: watched.filings(units)
     calls["units  "] = lambda: watched.financials(units, dry_run=True)
@@ -369,7 +373,9 @@ def test_a_part_of_the_register_does_not_know_whose_an_ico_is(tmp_path: Path) ->
     assert filed.select("unit_id", "ico", "reason").rows() == [
         (ONE, ICO, "not_held"), (None, OTHER_ICO, "not_held"),
     ]  # fmt: skip
-    with pytest.raises(fk.NotFound, match=f"no unit has the IČO '{OTHER_ICO}'.*register may have"):
+    with pytest.raises(
+        fk.errors.NotFound, match=f"no unit has the IČO '{OTHER_ICO}'.*register may have"
+    ):
         part.units.get(OTHER_ICO)
 
 

@@ -217,7 +217,7 @@ def test_wrong_arguments_are_named_before_any_request(
 def test_frames_of_other_ids_are_refused(collection: str) -> None:
     """Each id of theirs would be requested as one of the collection, and might be there."""
     frames = {name: kind.schema.to_frame() for name, kind in KINDS.items()}
-    frames |= {"files": ATTACHMENTS.to_frame(), "templates": REG.templates()}
+    frames |= {"files": ATTACHMENTS.to_frame(), "templates": REG.template()}
     reg = Scripted()
 
     get = getattr(reg, collection).get
@@ -453,7 +453,7 @@ def test_an_interruption_tells_how_to_go_on() -> None:
     """Ctrl-C keeps what came; the text is a line to paste."""
     reg = Scripted(body([1, 2], True), KeyboardInterrupt())
 
-    with pytest.raises(fk.Interrupted) as caught:
+    with pytest.raises(fk.errors.Interrupted) as caught:
         reg.statements.ids(changed_since="2024-01-01")
 
     assert 'fk.statements.ids(changed_since="2024-01-01", after_id=2)' in str(caught.value)
@@ -495,7 +495,7 @@ def test_requests_are_logged(caplog: pytest.LogCaptureFixture) -> None:
         (b'{"id":[],"existujeDalsieId":false} x', RegisterUnavailable, "expected JSON"),
         (b'{"id":[' + b"9" * 5_000 + b'],"existujeDalsieId":true}', fk.RegisterError, "expected"),
         ('{"id":[]}'.encode("utf-16"), RegisterUnavailable, "expected JSON"),
-        (Reply(404, {}, b""), fk.NotFound, "404"),
+        (Reply(404, {}, b""), fk.errors.NotFound, "404"),
         (Reply(400, {}, b'{"chyba":"x"}'), BadRequest, "chyba"),
         (Reply(401, {}, b""), BadRequest, "401"),
         (Reply(500, {}, b"oops"), RegisterUnavailable, "500"),

@@ -274,7 +274,7 @@ def test_verbs_do_what_the_register_does() -> None:
         date(2026, 7, 2), date(2026, 7, 3), date(2026, 7, 2),
     ]  # fmt: skip
     assert records["ico"].null_count() == 2
-    with pytest.raises(fk.NotFound):
+    with pytest.raises(fk.errors.NotFound):
         sample.units.get(ids[3])
 
 

@@ -49,7 +49,7 @@ CALLS: dict[str, Callable[[fk.Register], object]] = {
 def test_ctrl_c_is_two_or_three_lines(name: str, behind: Behind) -> None:
     """How far it was, how to go on with a cache, and the rows, if there are any."""
     broken(behind, KeyboardInterrupt(), after=150)
-    with pytest.raises(fk.Interrupted) as interrupted:
+    with pytest.raises(fk.errors.Interrupted) as interrupted:
         CALLS[name](behind.register())
 
     shown = lines(interrupted.value)
@@ -70,7 +70,10 @@ def test_with_a_cache_the_same_line_continues(name: str, behind: Behind, tmp_pat
     path = tmp_path / "ruz.cache"
     whole = behind._answer
     broken(behind, KeyboardInterrupt(), after=150)
-    with behind.register(cache=path) as register, pytest.raises(fk.Interrupted) as interrupted:
+    with (
+        behind.register(cache=path) as register,
+        pytest.raises(fk.errors.Interrupted) as interrupted,
+    ):
         CALLS[name](register)
     first = behind.sent()
     behind._answer = whole  # type: ignore[method-assign]
@@ -95,7 +98,7 @@ def test_an_error_says_it_too(behind: Behind) -> None:
 def test_a_walk_of_ids_names_the_line_that_resumes_it(behind: Behind) -> None:
     """Its lists are requested anew, with a cache too: it has a cursor."""
     broken(behind, KeyboardInterrupt(), after=2)
-    with pytest.raises(fk.Interrupted) as interrupted:
+    with pytest.raises(fk.errors.Interrupted) as interrupted:
         behind.register(page_size=500).units.ids()
 
     shown = lines(interrupted.value)
@@ -107,7 +110,7 @@ def test_a_walk_of_ids_names_the_line_that_resumes_it(behind: Behind) -> None:
 def test_the_line_that_resumes_a_walk_keeps_its_limit(behind: Behind) -> None:
     """What is left of it: the ids so far count."""
     broken(behind, KeyboardInterrupt(), after=2)
-    with pytest.raises(fk.Interrupted) as interrupted:
+    with pytest.raises(fk.errors.Interrupted) as interrupted:
         behind.register(page_size=500).units.ids(limit=1_700)
 
     assert str(interrupted.value).endswith(", limit=700)")
@@ -129,9 +132,15 @@ def test_the_need_is_named_before_the_limit_that_nobody_gave(behind: Behind) -> 
             lambda: fk.as_filed(ID),
             r"report=9133463 is an id; give its record: fk\.reports\.ge",
         ),
-        (lambda: fk.cells(ID), r"reports=9133463 is an id; give its record: fk\.reports\.get"),
-        (lambda: fk.attachments(ID), r"reports=9133463 is an id; give its record: fk\.reports\.ge"),
-        (lambda: fk.sample(5).statement_history(NAME), r"look .*: fk\.units\.find\('orol'\)"),
+        (
+            lambda: fk.reports.cells(ID),
+            r"reports=9133463 is an id; give its record: fk\.reports\.get",
+        ),
+        (
+            lambda: fk.reports.files(ID),
+            r"reports=9133463 is an id; give its record: fk\.reports\.ge",
+        ),
+        (lambda: fk.sample(5).statement(NAME), r"look .*: fk\.units\.find\('orol'\)"),
         (lambda: fk.sample(5).units.get(NAME), r"look .*: fk\.units\.find\('orol'\)"),
         (lambda: fk.sample(5).financials(NAME, 2015), r"look .*: fk\.units\.find\('orol'\)"),
         (lambda: fk.use("LIVE"), r"'LIVE' is not a register; did you mean 'live'\?"),

@@ -163,7 +163,7 @@ def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
     region_of = dict(living.select("id", "kraj").rows())
     reports = register.reports.get(register.reports.ids())
     owner_of = dict(reports.select("id", "idUctovnejZavierky").rows())
-    cells = register.cells(reports.filter(idSablony=699))
+    cells = register.reports.cells(reports.filter(idSablony=699))
     found: dict[str | None, list[int]] = {}
     item = cells.filter(table=0, row=0, period="current", measure="net")
     for id_, value in item.select("report_id", "value").rows():
@@ -174,7 +174,7 @@ def assets_by_region(register: fk.Register) -> dict[str | None, list[int]]:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*check_reports")
+@pytest.mark.filterwarnings("ignore:.*reports.check")
 def test_one_item_by_region_is_the_same_by_every_engine(
     filings: fk.Mirror, register: Sample
 ) -> None:

@@ -82,7 +82,9 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
     """The text says that the register may have it."""
     other = int(mirror.units.ids()["id"][-1])
 
-    with pytest.raises(fk.NotFound, match="extract of some units, the register may have them"):
+    with pytest.raises(
+        fk.errors.NotFound, match="extract of some units, the register may have them"
+    ):
         small.units.get(other)
     with pytest.warns(UserWarning, match="no unit matches; this mirror is an extract"):
         assert small.units.find(str(other)).is_empty()
@@ -96,7 +98,8 @@ def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.R
         (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
         (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
-        (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.NotFound, r"not in this mirror: \[1"),
+        (lambda m, e, p: m.extract(p / "x", [210, 1]), fk.errors.NotFound,
+         r"not in this mirror: \[1"),
         (lambda m, e, p: m.extract("", [210]), fk.UsageError, "is not a path"),
     ],
 )  # fmt: skip

@@ -295,7 +295,7 @@ def test_cells_get_their_places_once_the_template_is_known(tmp_path: Path) -> No
         assert not requests
         placed = mirror.scan_cells().filter(template=Unusual.number).collect()
         live = fk.Register("live:", transport=InProcess(register._answer))
-        expected = live.cells(records).filter(pl.col("template") == Unusual.number)
+        expected = live.reports.cells(records).filter(pl.col("template") == Unusual.number)
         key = ["report_id", "table", "row", "column"]
         assert_frame_equal(placed.sort(key), expected.sort(key))
         assert placed.is_empty() == bool(rows_left_out)

@@ -54,7 +54,7 @@ def test_a_unit_that_comes_back_is_two_changes(new: fk.Mirror, register: Watched
     register.sample.vanish(id_)
     new.sync(full=True)
     assert new.snapshot().filter(pl.col("gone") == "missing").collect()["id"].to_list() == [id_]
-    with pytest.raises(fk.NotFound) as caught:
+    with pytest.raises(fk.errors.NotFound) as caught:
         new.units.get(id_)
     assert caught.value.ids == [id_]
     register.sample = fk.sample(UNITS, seed=SEED)  # as it was made, with the unit
@@ -144,7 +144,7 @@ def test_records_that_are_not_there_are_named_as_by_a_register(
     """As a register has it: an error with the others, or a row of the id alone."""
     here = int(register.sample.units.ids(limit=1)["id"][0])
 
-    with pytest.raises(fk.NotFound) as caught:
+    with pytest.raises(fk.errors.NotFound) as caught:
         mirror.units.get([here, 1, here, 2])
     assert caught.value.ids == [1, 2]
     assert caught.value.partial is not None

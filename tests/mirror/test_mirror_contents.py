@@ -64,9 +64,9 @@ def test_numbers_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     reports, local = register.sample.reports.get(ids), mirror.reports.get(ids)
     one = reports.filter(idSablony=699).head(1)
 
-    with pytest.warns(UserWarning, match="check_reports"):
-        assert_frame_equal(mirror.cells(local), register.sample.cells(reports))
-    assert_frame_equal(mirror.check_reports(local), register.sample.check_reports(reports))
+    with pytest.warns(UserWarning, match=r"reports\.check"):
+        assert_frame_equal(mirror.reports.cells(local), register.sample.reports.cells(reports))
+    assert_frame_equal(mirror.reports.check(local), register.sample.reports.check(reports))
     assert str(mirror.as_filed(one)) == str(register.sample.as_filed(one))
 
 
@@ -83,7 +83,7 @@ def test_figures_are_answered_from_disk(mirror: fk.Mirror, register: Watched) ->
     assert_frame_equal(filed, register.sample.filings(ids))
     assert_frame_equal(money, register.sample.financials(ids, year=range(2010, 2026)))
     for unit in money.drop_nulls("template")["unit_id"].unique(maintain_order=True).head(1):
-        local, own = (source.statement_history(unit) for source in (mirror, register.sample))
+        local, own = (source.statement(unit) for source in (mirror, register.sample))
         assert_frame_equal(local.frame, own.frame)
         assert_frame_equal(local.filings, own.filings)
     assert mirror.financials(ids, 2020, dry_run=True)["requests"].sum() == 0
@@ -99,7 +99,7 @@ def test_years_of_a_statement_have_the_report_that_counts(tmp_path: Path) -> Non
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=sample)
     mirror.sync()
 
-    local, own = (source.statement_history(unit) for source in (mirror, sample))
+    local, own = (source.statement(unit) for source in (mirror, sample))
 
     assert local.filings["year"].to_list()[-1] == 2025
     assert_frame_equal(local.frame, own.frame)
@@ -285,7 +285,7 @@ def test_a_question_outside_is_an_error(tmp_path: Path, register: Watched) -> No
     assert mirror.statements.get(ids[-1])["id"].to_list() == [ids[-1]]
     with pytest.raises(fk.UsageError, match=r"1 of 2 statements are not held yet: \["):
         mirror.statements.get([ids[0], ids[-1]])
-    with pytest.raises(fk.NotFound):
+    with pytest.raises(fk.errors.NotFound):
         mirror.statements.get(ids[-1] + 1)
     with pytest.raises(fk.UsageError, match="are not held yet"):
         mirror.statements.scan().collect()
@@ -349,9 +349,9 @@ def test_what_a_mirror_does_not_hold_is_not_said_of_the_register(
     with pytest.raises(NotHeld):
         mirror.template(4242)
     with pytest.raises(NotHeld):
-        mirror.templates()
+        mirror.template()
     assert mirror.template(699).height
-    problem = mirror.download(file, tmp_path / "files")["problem"][0]
+    problem = mirror.reports.download(file, tmp_path / "files")["problem"][0]
     assert problem.startswith("not_held")
 
 
@@ -504,7 +504,7 @@ def test_an_unreadable_record_delays_itself_alone(tmp_path: Path, register: Watc
     mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
     report = mirror.sync()
     assert report.filter(list="statements records")["unreadable"].to_list() == [1]
-    with pytest.raises(fk.NotFound, match=rf"1 are unreadable: \[{bad}\]") as caught:
+    with pytest.raises(fk.errors.NotFound, match=rf"1 are unreadable: \[{bad}\]") as caught:
         mirror.statements.get([bad, bad + 10**6])
     assert caught.value.ids == [bad, bad + 10**6]
     assert mirror.unreadable().select("collection", "id").rows() == [("statements", bad)]
@@ -703,7 +703,7 @@ def test_an_extract_has_the_contents_of_its_units(
     annual = unit["idVyrocnychSprav"].explode()
     assert_frame_equal(small.annual_reports.get(annual), register.sample.annual_reports.get(annual))
     others = register.sample.reports.ids()["id"]
-    with pytest.raises(fk.NotFound):
+    with pytest.raises(fk.errors.NotFound):
         small.reports.get(others.filter(~others.is_in(reports.implode()))[0])
     assert small.snapshot("reports").select("id").collect().height == len(reports)
     assert set(fk.Mirror(tmp_path / "small").verify()["meaning"]) == {""}
@@ -741,7 +741,7 @@ def test_an_extract_has_the_cells_of_the_newest_version(
     )
     assert 987654 in own["value"].to_list()
     assert_frame_equal(extracted, own)
-    assert_frame_equal(small.cells(small.reports.get([report])).sort(place), own)
+    assert_frame_equal(small.reports.cells(small.reports.get([report])).sort(place), own)
 
 
 @pytest.mark.slow

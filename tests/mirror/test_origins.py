@@ -82,7 +82,7 @@ def test_the_newest_good_reply_counts() -> None:
     with sample.serve() as url, fk.Register(url) as reg:
         assert reg.invented is None
         reg.regions()
-        with pytest.raises(fk.NotFound):
+        with pytest.raises(fk.errors.NotFound):
             reg.units.get(3)
         assert reg._session.exchange.invented == "finstat_kit sample; seed=0; units=7"
         assert reg.invented

@@ -162,7 +162,7 @@ def test_all_cells_are_those_of_the_register(
 ) -> None:
     """Of all reports held, without the superseded versions."""
     sample = register.sample
-    wanted = sample.cells(sample.reports.get(sample.reports.ids()), labels=labels).sort(KEY)
+    wanted = sample.reports.cells(sample.reports.get(sample.reports.ids()), labels=labels).sort(KEY)
 
     found = mirror.scan_cells(labels=labels)
     assert_frame_equal(found.collect().sort(KEY), wanted)
@@ -175,7 +175,7 @@ def test_all_cells_are_those_of_the_register(
 @pytest.mark.filterwarnings("ignore:some reports gave no number")
 def test_cells_as_of_a_day_are_those_of_the_day(mirror: fk.Mirror) -> None:
     frozen = mirror.as_of(FIRST)
-    wanted = frozen.cells(frozen.reports.scan().collect()).sort(KEY)
+    wanted = frozen.reports.cells(frozen.reports.scan().collect()).sort(KEY)
 
     assert_frame_equal(frozen.scan_cells().collect().sort(KEY), wanted)
     assert not mirror.scan_cells().collect().sort(KEY).equals(wanted)

@@ -200,7 +200,7 @@ def whose() -> str:
         "The register holds statements of every kind of accounting unit, on forms that differ. "
         "`fk.financials` reads the forms of four families and names the family of each row in "
         "`family`; `fk.items()` lists which item exists on which family since which year. "
-        "`fk.cells` and `fk.as_filed` read every form that has tables.",
+        "`fk.reports.cells` and `fk.as_filed` read every form that has tables.",
         table(["family", "forms", "years", "of the sample", "compared with real filings"], rows),
         f"The share is that of the first {_FILERS:,} units of the sample by their newest row; the "
         "mix of the sample is assumed, not that of the register.",
@@ -209,19 +209,20 @@ def whose() -> str:
         "`fk.template(699)`; ids joined by + are filed together, as two reports of one statement.",
         table(["filer", "until 2013", "from 2014", "columns"], iter(_FORMS_OF)),
         "Forms of 2009 and 2010 (1, 2, 9 to 12, 17 to 20, 13, 15) and those of the state fund, "
-        "insurers and banks are read by `fk.cells` alone. A unit changes its form when it grows: "
-        "`template` of `fk.financials` names that of each row, and [the items](figures.md) say on "
-        "which forms they mean the same.",
+        "insurers and banks are read by `fk.reports.cells` alone. A unit changes its form when it "
+        "grows: `template` of `fk.financials` names that of each row, and [the items](figures.md) "
+        "say on which forms they mean the same.",
         "## Which size",
         "Three notions of size (veľkosť), which are not the same:",
         table(["notion", "where", "what it is"], iter(_SIZES)),
         "## Whose figures do not exist",
         "- **Sole traders**: their statements are in the non-public part of the register "
-        "(`non_public`); their forms are read by `fk.cells` and have no items.\n"
+        "(`non_public`); their forms are read by `fk.reports.cells` and have no items.\n"
         "- **Companies that report under IFRS, banks, insurers, funds**: most attach a PDF "
         "(`attachments_only`); the forms with selected data (943, 5183, 941, 1121, 5181, 942, "
-        "5182) are read by `fk.cells` and have no items (`item_not_in_form`).\n"
-        "- **Health insurers, the Social Insurance Agency, the privatisation fund**: `fk.cells`.\n"
+        "5182) are read by `fk.reports.cells` and have no items (`item_not_in_form`).\n"
+        "- **Health insurers, the Social Insurance Agency, the privatisation fund**: "
+        "`fk.reports.cells`.\n"
         "- **Non-profits before 2021**: most of their statements were in the non-public part until "
         "then.",
         f"In the sample, the newest row of those without figures has a reason: {counts}.",

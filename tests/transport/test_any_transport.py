@@ -123,7 +123,7 @@ def test_an_attempt_whose_time_passed_in_a_pause_is_not_sent() -> None:
         (httpx.ConnectError("refused"), TransportError),
         (httpx.ReadTimeout("late"), TransportError),
         (httpx.RemoteProtocolError("broken"), TransportError),
-        (httpx.Response(404), fk.NotFound),
+        (httpx.Response(404), fk.errors.NotFound),
         (httpx.Response(403, content=b"<p>Forbidden"), RegisterUnavailable),
         (httpx.Response(200, content=b"<p>Out of order"), RegisterUnavailable),
         (httpx.Response(302, headers={"Location": "http://x"}), RegisterUnavailable),

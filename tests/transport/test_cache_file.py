@@ -305,7 +305,7 @@ def test_ctrl_c_does_not_wait_for_another_process(file: Path, connections: int) 
         strike = threading.Timer(0.05, _thread.interrupt_main)
         strike.start()
         begun = time.monotonic()
-        with pytest.raises(fk.Interrupted):
+        with pytest.raises(fk.errors.Interrupted):
             reg.units.get(ids)
         took = time.monotonic() - begun
 

@@ -45,7 +45,7 @@ def test_a_stop_ends_all_threads() -> None:
         from finstat_kit.client.collections.fetching import fetch_records
         from finstat_kit.protocol.records import KINDS
 
-        with pytest.raises(fk.Interrupted) as caught:
+        with pytest.raises(fk.errors.Interrupted) as caught:
             fetch_records(KINDS["units"], range(1, 9), reg._session, interrupt, keep=False)
         took = time.monotonic() - seen[0]
 
@@ -106,7 +106,7 @@ import threading
 import finstat_kit as fk
 try:
     fk.Register(sys.argv[1], connections=4).units.get(range(1, 99))
-except fk.Interrupted as error:
+except fk.errors.Interrupted as error:
     left = [t.name for t in threading.enumerate() if t.name.startswith("finstat_kit")]
     print(error.partial["id"].to_list(), left)
 """

@@ -53,7 +53,7 @@ def test_what_the_register_does_not_have_is_no_failure(fake: FakeClock, matrix: 
     script = [[reply(b"", 404)]] * 21 + [[reply(b"", 400)]] * 21 + [[reply(b"", 500)], [COUNT]]
     with FaultServer(*script) as server, timed(server.url, fake) as reg:
         for id_ in range(1, 22):
-            with pytest.raises(fk.NotFound):
+            with pytest.raises(fk.errors.NotFound):
                 reg.units.get(id_)
         for _ in range(21):
             with pytest.raises(BadRequest):

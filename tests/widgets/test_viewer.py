@@ -344,7 +344,7 @@ def test_years_of_the_unit_chosen_before_are_never_shown() -> None:
     settle()
     assert second_name in viewer.history.value
     rows = shown_rows(viewer.history.value)
-    assert rows == shown_rows(register.statement_history(second, lang="en")._repr_html_()) != []
+    assert rows == shown_rows(register.statement(second, lang="en")._repr_html_()) != []
 
     statements.clear()
     viewer.value = first
@@ -566,7 +566,7 @@ def test_sales_result_and_assets_stand_beside_each_year(
 
 @pytest.mark.slow
 def test_the_second_tab_is_the_statement_over_years() -> None:
-    """That of `statement_history`, by table, rows and language; its code prints it."""
+    """That of `statement`, by table, rows and language; its code prints it."""
     viewer = viewer_of()
     assert viewer.tabs.titles == ("Statement", "Years")
     assert viewer.history.value == ""
@@ -575,12 +575,12 @@ def test_the_second_tab_is_the_statement_over_years() -> None:
     choices: list[tuple[Lang, bool, Statement]] = [("en", False, "income"), ("sk", True, "balance")]
     for lang, blanks, table in choices:
         viewer.lang, viewer.blanks.value, viewer.table.value = lang, blanks, table
-        shown = SAMPLE.statement_history(CORRECTED, table=table, blanks=blanks, lang=lang)
+        shown = SAMPLE.statement(CORRECTED, table=table, blanks=blanks, lang=lang)
         parts = shown._repr_html_().partition("<details")[2]
         assert parts in viewer.history.value
         assert parts in str(viewer._repr_mimebundle_()["text/html"])
     assert viewer.code().splitlines()[-1] == (
-        'print(fk.statement_history(365, table="balance", blanks=True, lang="sk"))'
+        'print(fk.statement(365, table="balance", blanks=True, lang="sk"))'
     )
     viewer.value = HOLDING
     assert UNITS.filter(id=HOLDING)["nazovUJ"].item() in viewer.history.value
@@ -683,7 +683,7 @@ def test_wrong_arguments_are_refused_with_the_cure() -> None:
     assert viewer.value == CORRECTED
     with pytest.raises(fk.UsageError, match="units: the frame has no column 'unit_id'"):
         fk.StatementViewer(UNITS.select("nazovUJ"), register=SAMPLE)
-    with pytest.raises(fk.NotFound, match="no record: 1"):
+    with pytest.raises(fk.errors.NotFound, match="no record: 1"):
         fk.StatementViewer([1], register=SAMPLE)
 
 

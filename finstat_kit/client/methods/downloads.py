@@ -49,18 +49,18 @@ class _File(NamedTuple):
 
 def download(
     source: Source,
-    attachments: pl.DataFrame,
+    files: pl.DataFrame,
     folder: str | os.PathLike[str],
     *,
     max_bytes: int,
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
-    """Download files; see `Register.download`."""
+    """Download files; see `Documents.download`."""
     max_bytes = arguments.whole("max_bytes", max_bytes, 1, 2**31)
     target = _folder(folder)
-    files = _files(attachments, target)
-    refuse_long_work(len(files), source.session, max_requests)
+    wanted = _files(files, target)
+    refuse_long_work(len(wanted), source.session, max_requests)
     results: list[_Result] = []
 
     def fetch(file: _File, stop: threading.Event) -> _Result:
@@ -68,15 +68,15 @@ def download(
 
     def text() -> str:
         return (
-            f"interrupted after {len(results):,} of {len(files):,} files; the same call resumes "
+            f"interrupted after {len(results):,} of {len(wanted):,} files; the same call resumes "
             "there"
         )
 
     with (
         attaching(lambda: _frame(results), text),
-        bar("files", len(files), watched=source.session.watched, progress=progress) as advance,
+        bar("files", len(wanted), watched=source.session.watched, progress=progress) as advance,
     ):
-        for _, result in in_order(files, fetch, source.session.connections):
+        for _, result in in_order(wanted, fetch, source.session.connections):
             results.append(result)
             advance(1)
     return _frame(results)
@@ -96,19 +96,19 @@ def _folder(folder: object) -> Path:
     return path
 
 
-def _files(attachments: object, folder: Path) -> list[_File]:
-    frame = given_frames.collected("attachments", attachments)
+def _files(files: object, folder: Path) -> list[_File]:
+    frame = given_frames.collected("files", files)
     types = {name: (dtype, pl.Null()) for name, dtype in ATTACHMENTS.items()}
     if not {"id", "report_id"} <= set(frame.columns) or any(
         frame.schema[name] not in types[name] for name in types if name in frame.columns
     ):
         raise invalid(
-            "attachments",
+            "files",
             ...,
-            "is not a frame of attachments",
-            give="what fk.attachments(reports) returns",
+            "is not a frame of files",
+            give="what fk.reports.files(reports) returns",
         )
-    given_frames.ids(frame["id"].drop_nulls(), "attachments")
+    given_frames.ids(frame["id"].drop_nulls(), "files")
     rows = frame.unique("id", keep="first", maintain_order=True).rows(named=True)
     return [
         _File(

@@ -161,7 +161,9 @@ def items(
     frame = given_frames.collected("frame", frame)
     absent = [name for name in CELLS if name not in frame.columns]
     if absent:
-        raise invalid("frame", ..., f": no column {absent[0]!r}", give="what fk.cells returns")
+        raise invalid(
+            "frame", ..., f": no column {absent[0]!r}", give="what fk.reports.cells returns"
+        )
     return item_rules.items_of(frame, register_first(source), activity)
 
 
@@ -213,7 +215,7 @@ def financials(
     return found.with_nobody(rows, years)
 
 
-def statement_history(
+def statement(
     source: Source,
     unit: int | str | pl.DataFrame | pl.LazyFrame,
     years: int | Iterable[int] | None,
@@ -223,7 +225,7 @@ def statement_history(
     lang: arguments.Lang,
     source_name: str,
 ) -> History:
-    """Return a statement over years; see `Register.statement_history`."""
+    """Return a statement over years; see `Register.statement`."""
     arguments.one_of("table", table, STATEMENTS)
     newest = None
     if isinstance(years, int) and years < arguments.FIRST_YEAR:  # a number of years

@@ -105,7 +105,7 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
         )
 
 
-def of_place(
+def town(
     source: Source,
     places: object,
     level: Literal["municipality", "region"],
@@ -113,7 +113,7 @@ def of_place(
     max_requests: int | None,
     progress: bool | None,
 ) -> pl.DataFrame:
-    """Return the records of municipalities or regions themselves; see `Units.of_place`."""
+    """Return the records of municipalities or regions themselves; see `Units.town`."""
     arguments.one_of("level", level, tuple(_ITSELF))
     given = [places] if isinstance(places, str) else places
     matches = match_names.match(reference.locations(source), given, level, "places")

@@ -24,7 +24,7 @@ def locations(source: Source, *, refresh: bool = False) -> pl.DataFrame:
 
 
 def all_codelists() -> pl.DataFrame:
-    """Return a row for each of the seven codelists; see `Register.codelists`."""
+    """Return a row for each of the seven codelists; see `Register.codelist`."""
     rows = [
         (entry.name, f"/api/{entry.endpoint}", entry.source, entry.field, entry.label)
         for entry in wire.CODELISTS.values()
@@ -66,7 +66,7 @@ def register_first(source: Source) -> FormOf:
 
 
 def listed_templates(source: Source, *, refresh: bool) -> pl.DataFrame:
-    """Return a row for each template; see `Register.templates`."""
+    """Return a row for each template; see `Register.template`."""
     fetched = source.session.fetched
     with fetched.lock:
         if fetched.listed_forms is None or refresh:
@@ -89,7 +89,7 @@ def template_part(source: Source, template: int, part: str, *, refresh: bool) ->
     if requested is None:
         raise NotFound(
             f"the register has no template {template}",
-            cure="fk.templates() lists those it has",
+            cure="fk.template() lists those it has",
             ids=[template],
         )
     return templates.rows_of(requested) if part == "rows" else templates.columns_of(requested)

@@ -16,18 +16,18 @@ from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials.assemble import check_types, form_order
 from finstat_kit.frames.financials.filings import FILINGS
 from finstat_kit.frames.findings.values import filed
-from finstat_kit.frames.reports import cells as report_cells
-from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS, check
+from finstat_kit.frames.reports import cells as report_cells, check_sums
+from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS
 from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, is_foreign, last_day
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
 from finstat_kit.given_frames import Frame
 
-_NO_NUMBER: Final = 'some reports gave no number; fk.check_reports(reports)["reasons"] lists why'
-_NO_EURO: Final = 'some amounts are not in euro; fk.check_reports(reports)["reasons"] lists whose'
+_NO_NUMBER: Final = 'some reports gave no number; fk.reports.check(reports)["reasons"] lists why'
+_NO_EURO: Final = 'some amounts are not in euro; fk.reports.check(reports)["reasons"] lists whose'
 
 
 def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
-    """Read reports into tidy cells; see `Register.cells`."""
+    """Read reports into tidy cells; see `Reports.cells`."""
     schema = report_cells.schema_of_cells(labels=labels)
     reader = report_cells.CellReader(shipped_first(source), labels=labels, blanks=blanks)
     warned, warned_of_currency = threading.Event(), threading.Event()
@@ -46,13 +46,14 @@ def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Fram
     return _read_in_batches(reports, schema, read, also=CURRENCY_COLUMNS)
 
 
-def check_reports(
-    source: Source, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None
-) -> Frame:
-    """Check the sums of reports; see `Register.check_reports`."""
+def check(source: Source, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None) -> Frame:
+    """Check the sums of reports; see `Reports.check`."""
     form_of, compared = shipped_first(source), _statements(filings)
     return _read_in_batches(
-        reports, CHECKS, lambda batch: check(batch, form_of, compared), also=COMPARED_COLUMNS
+        reports,
+        CHECKS,
+        lambda batch: check_sums.check(batch, form_of, compared),
+        also=COMPARED_COLUMNS,
     )
 
 

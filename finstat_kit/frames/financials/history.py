@@ -81,7 +81,7 @@ def history(
     blanks: bool,
     lang: Lang,
 ) -> History:
-    """Lay out a statement over years; see `Register.statement_history`.
+    """Lay out a statement over years; see `Register.statement`.
 
     Args:
         unit: Its record.

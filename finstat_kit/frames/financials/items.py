@@ -148,11 +148,20 @@ def listed(text: str | None = None) -> pl.DataFrame:
         for item in item_table()
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema=LISTED, orient="row")
-    if text is None:
-        return table
-    text = arguments.sought("frame", text, "words of a name, or cells")
+    return table if text is None else searched(table, text, "words of a name, or cells")
+
+
+def searched(table: pl.DataFrame, text: str, give: str) -> pl.DataFrame:
+    """Return the rows with all words of a text, or their beginnings, in the name or a label.
+
+    Args:
+        table: The name in its first column.
+        text: As given by ``frame=``.
+        give: What to give instead of a text without words.
+    """
+    text = arguments.sought("frame", text, give)
     words = pl.select(folded_words(pl.lit(text))).item().split()
-    names = folded_words(pl.concat_str("item", "label_sk", "label_en", separator=" "))
+    names = folded_words(pl.concat_str(table.columns[0], "label_sk", "label_en", separator=" "))
     return table.filter(names.str.contains(f" {word}", literal=True) for word in words)
 
 
@@ -261,7 +270,7 @@ def _refuse_blanks(cells: pl.DataFrame) -> None:
                 "frame",
                 ...,
                 ": it has the blank cells too, which are not told from those that are no numbers",
-                give="fk.cells(reports), without blanks=True",
+                give="fk.reports.cells(reports), without blanks=True",
             )
 
 

@@ -146,14 +146,14 @@ _PART: Final = re.compile(r"([+-]?) ?(\w+)")
 
 
 @overload
-def ratios(frame: None = None, *, keep: bool = False) -> pl.DataFrame: ...
+def ratios(frame: str | None = None, *, keep: bool = False) -> pl.DataFrame: ...
 @overload
 def ratios(frame: Frame, *, keep: bool = False) -> Frame: ...
 @checked_call
 def ratios(
-    frame: pl.DataFrame | pl.LazyFrame | None = None, *, keep: bool = False
+    frame: pl.DataFrame | pl.LazyFrame | str | None = None, *, keep: bool = False
 ) -> pl.DataFrame | pl.LazyFrame:
-    """Compute the ratios of financial statements, or list the ratios.
+    """Compute the ratios of financial statements, list the ratios, or search them.
 
     Balances are those of the end of the period, not averages, and nothing is scaled to 12 months:
     ``months`` stands beside. Null where an essential part is blank (total assets, equity,
@@ -165,7 +165,9 @@ def ratios(
     are.
 
     Args:
-        frame: As `financials` returns it; a LazyFrame stays lazy. None lists the ratios.
+        frame: As `financials` returns it; a LazyFrame stays lazy. None lists the ratios;
+            a text lists those with all of its words, or their beginnings, in the name or a label of
+            either language.
         keep: Keep the items beside the ratios.
 
     Returns:
@@ -183,7 +185,7 @@ def ratios(
         ``debt_to_revenue``, ``personnel_cost_share`` and ``transfer_share`` are of public bodies,
         the others of businesses, and null elsewhere.
 
-        Without *frame* one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
+        Without figures one row per ratio: ``ratio``, ``label_sk``, ``label_en``, ``formula``
         (String), ``items`` (List of String: the columns that it is computed from, sum rows of
         blocks among them) and ``forms`` (List of Int32: the templates that have its parts).
 
@@ -198,9 +200,11 @@ def ratios(
         [(2015, 0.629)]
         >>> fk.ratios().filter(ratio="roa").select("label_en", "formula").row(0)
         ('return on assets', 'net_profit / total_assets')
+        >>> fk.ratios("likvidita")["ratio"].head(2).to_list()
+        ['current_ratio', 'quick_ratio']
     """
-    if frame is None:
-        return listed()
+    if frame is None or isinstance(frame, str):
+        return listed(frame)
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise not_polars("frame", frame)
     schema = frame.lazy().collect_schema()
@@ -278,14 +282,15 @@ def has_sum(name: str) -> bool:
     return quantity(name) in ("amount", None) and name != BELOW_CRISIS
 
 
-def listed() -> pl.DataFrame:
-    """Return the ratios, one row each; see `ratios`."""
+def listed(text: str | None = None) -> pl.DataFrame:
+    """Return the ratios, or those with all words of a text, one row each; see `ratios`."""
     rows = [
         (name, formula.label_sk, formula.label_en, formula.text, _items_of(formula),
          forms_of(name))
         for name, formula in _ALL.items()
     ]  # fmt: skip
-    return pl.DataFrame(rows, schema=LISTED, orient="row")
+    table = pl.DataFrame(rows, schema=LISTED, orient="row")
+    return table if text is None else items.searched(table, text, "words of a name, or figures")
 
 
 def columns_of(name: str) -> list[str]:

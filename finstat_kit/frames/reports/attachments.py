@@ -8,7 +8,6 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.calls import checked_call
 from finstat_kit.errors import invalid
 from finstat_kit.given_frames import Frame, not_polars
 
@@ -30,31 +29,8 @@ _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
 _SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
 
 
-@checked_call
-def attachments(reports: Frame) -> Frame:
-    """List the files of reports or annual reports. Sends no request; see `download`.
-
-    Args:
-        reports: Records, as `reports.get` or `annual_reports.get` returns them; a LazyFrame stays
-            lazy.
-
-    Returns:
-        One row per file, in the order of the records: ``report_id`` (Int64, the record's id),
-        ``id`` (Int64, the file's), ``meno``, ``mimeType`` (String), ``velkostPrilohy`` (Int64,
-        bytes), ``pocetStran`` (Int64, pages; 0 for real files too), ``digest`` (String, SHA-256
-        in hexadecimal) and ``jazyk`` (String).
-
-    Raises:
-        UsageError: *reports* is not a frame of records with files.
-
-    Example:
-        >>> import finstat_kit as fk
-        >>> import polars as pl
-        >>> files = [{"id": 7, "meno": "notes.pdf"}, {"id": 8, "meno": "audit.pdf"}]
-        >>> reports = pl.DataFrame({"id": [1, 2], "prilohy": [files, None]})
-        >>> fk.attachments(reports).select("report_id", "id", "meno").rows()
-        [(1, 7, 'notes.pdf'), (1, 8, 'audit.pdf')]
-    """
+def files(reports: Frame) -> Frame:
+    """List the files of reports; see `Documents.files`."""
     if not isinstance(reports, pl.DataFrame | pl.LazyFrame):
         raise not_polars("reports", reports)
     schema = reports.collect_schema()
@@ -68,8 +44,8 @@ def attachments(reports: Frame) -> Frame:
             give="what fk.reports.get returns",
         )
     fields = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
-    files = pl.col(_FILES) if fields else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
-    rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), files)
+    listed = pl.col(_FILES) if fields else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
+    rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), listed)
     rows = rows.explode(_FILES).filter(pl.col(_FILES).is_not_null())
     return rows.select(
         "report_id",

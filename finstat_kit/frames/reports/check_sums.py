@@ -53,7 +53,7 @@ _PAGE: Final = pl.Struct({"ico": pl.String(), "obdobieOd": pl.Date(), "obdobieDo
 
 
 def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.DataFrame:
-    """Check reports; see `Register.check_reports`.
+    """Check reports; see `Reports.check`.
 
     Args:
         reports: Records.

@@ -119,7 +119,7 @@ class Filed:
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> with fk.using(fk.sample()), tempfile.TemporaryDirectory() as folder:
-            ...     fk.statement_history(365).to_html(f"{folder}/history.html").name
+            ...     fk.statement(365).to_html(f"{folder}/history.html").name
             'history.html'
         """
         target = arguments.path("path", path, "statement.html")

@@ -47,7 +47,7 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "peers": ("own", "percentile"),
     "estimate": ("count_low", "listed"),
     "count_by": ("code", "kind"),
-    "check_reports": ("checked", "failing"),
+    "checks": ("checked", "failing"),
     "download": ("path", "problem"),
     "doctor": ("check", "meaning"),
     "templates": ("decree", "tables"),
@@ -74,7 +74,7 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
         collection: Any frame of this package, also with columns of one's own beside its own; or a
             name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"`` (records),
             ``"financials"``, ``"filings"``, ``"ratios"``, ``"panel"``, ``"flows"``, ``"summary"``,
-            ``"peers"``, ``"cells"``, ``"items"``, ``"check_reports"``, ``"count_by"``,
+            ``"peers"``, ``"cells"``, ``"items"``, ``"checks"``, ``"count_by"``,
             ``"estimate"``, ``"match_units"`` or ``"match_places"``.
 
     Returns:
@@ -123,7 +123,7 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
         "peers": peers.PEERS,
         "cells": cells.CELLS,
         "items": items.ITEMS,
-        "check_reports": check_sums.CHECKS,
+        "checks": check_sums.CHECKS,
         "count_by": count_by.COUNTS,
         "estimate": estimation.ESTIMATES,
         "match_units": matching.MATCHES,

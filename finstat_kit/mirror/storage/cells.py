@@ -248,7 +248,7 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def described(cells: pl.LazyFrame, layout: pl.DataFrame, schema: pl.Schema) -> pl.LazyFrame:
-    """Return stored cells in the columns of `fk.cells`; filters on the key reach the files.
+    """Return stored cells in the columns of `fk.reports.cells`; filters on the key reach the files.
 
     Args:
         cells: Those that count.

@@ -196,7 +196,7 @@ def test_where_one_unit_is_wanted_several_meanings_are_an_error() -> None:
         units = SAMPLE.units.find("61387")
 
     with pytest.raises(fk.UsageError) as refused:
-        SAMPLE.statement_history(units)
+        SAMPLE.statement(units)
 
     for row in units.select("id", "nazovUJ", "ico", "mesto").rows():
         assert ", ".join(map(str, row)) in str(refused.value)
@@ -305,7 +305,7 @@ def test_a_text_longer_than_any_name_is_refused(source: fk.Register, text: str) 
             search(text)
         assert len(str(refused.value)) < 300
     with pytest.raises(fk.UsageError, match="unit=") as refused:
-        source.statement_history(text)
+        source.statement(text)
     assert len(str(refused.value)) < 600
 
 

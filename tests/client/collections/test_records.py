@@ -77,7 +77,7 @@ def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
     """All others are fetched first; then the unknown ones are named."""
     reg = sample_of(dict.fromkeys([2, 5, 9], DAY))
 
-    with pytest.raises(fk.NotFound, match="2 of 4 ids have no record: 3, 4") as caught:
+    with pytest.raises(fk.errors.NotFound, match="2 of 4 ids have no record: 3, 4") as caught:
         reg.units.get([9, 3, 4, 2])
     kept = reg.units.get([9, 3, 2], errors="keep")
 
@@ -90,7 +90,7 @@ def test_unknown_ids_are_named_after_all_others_were_fetched() -> None:
 
 def test_none_of_several_ids_has_a_record() -> None:
     """The error does not promise other rows where there are none."""
-    with pytest.raises(fk.NotFound) as caught:
+    with pytest.raises(fk.errors.NotFound) as caught:
         fk.sample(10).units.get(999_999_999)
 
     assert str(caught.value) == (
@@ -130,7 +130,7 @@ def test_an_interrupted_get_keeps_the_rows_so_far() -> None:
     """Ctrl-C in get keeps the rows so far."""
     reg = Scripted(b'{"id":6}', KeyboardInterrupt())
 
-    with pytest.raises(fk.Interrupted, match="1 of 2 records") as caught:
+    with pytest.raises(fk.errors.Interrupted, match="1 of 2 records") as caught:
         reg.units.get([6, 7])
 
     assert caught.value.partial is not None

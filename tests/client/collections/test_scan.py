@@ -186,7 +186,7 @@ def test_any_query_of_a_scan_ends_with_our_error(
     scan = reg.units.scan()
     reg.vanish(IDS[20])
 
-    with pytest.raises(fk.NotFound) as caught:
+    with pytest.raises(fk.errors.NotFound) as caught:
         query(scan, tmp_path / "units")
 
     assert caught.value.ids == [IDS[20]]

@@ -138,7 +138,7 @@ class Walk:
         assert cursor == (self.seen[-1] if self.seen else 0)
         try:
             page = next(self.pages)
-        except (fk.RegisterError, fk.Interrupted) as error:
+        except (fk.RegisterError, fk.errors.Interrupted) as error:
             assert error.cursor == cursor  # where to go on is told, and nothing has moved
             assert (self.pages.cursor, self.pages.count) == (cursor, count)
         except StopIteration:
@@ -257,7 +257,7 @@ class Histories(RuleBasedStateMachine):
                     changed_since=since, page_size=size, connections=connections, after_id=cursor
                 )["id"].to_list()
                 break
-            except (fk.RegisterError, fk.Interrupted) as error:
+            except (fk.RegisterError, fk.errors.Interrupted) as error:
                 assert error.partial is not None
                 came = error.partial["id"].to_list()
                 # All that is surely there, and the place behind it.

@@ -80,9 +80,9 @@ def test_a_frame_belongs_to_whoever_got_it(tmp_path: Path) -> None:
 
 
 def test_codelists_names_function_endpoint_and_field() -> None:
-    """codelists() names function, endpoint, source, field and label column."""
+    """codelist() names function, endpoint, source, field and label column."""
     with fk.using(fk.sample()) as reg:
-        frame = fk.codelists()
+        frame = fk.codelist()
         assert reg.stats.requests == 0
 
     assert frame.columns == ["name", "endpoint", "source", "field", "label"]

@@ -23,8 +23,8 @@ def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
     reg = fk.sample(20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cells = reg.cells(reports)
-    without = reg.check_reports(reports).explode("reasons").unnest("reasons")
+        cells = reg.reports.cells(reports)
+    without = reg.reports.check(reports).explode("reasons").unnest("reasons")
 
     assert reg.stats.requests == 0
     assert set(cells["report_id"]) | set(without["report_id"]) == set(reports["id"])
@@ -35,7 +35,7 @@ def test_cells_of_a_sample(reports: pl.DataFrame) -> None:
 @pytest.mark.slow
 def test_sums_of_a_sample(reports: pl.DataFrame) -> None:
     """Every sum of the forms holds but in the share of filings that is marked."""
-    checks = fk.check_reports(reports).filter(pl.col("checked") > 0)
+    checks = fk.reports.check(reports).filter(pl.col("checked") > 0)
 
     failing = checks.filter(pl.col("failing") > 0)
     assert checks.height > 700
@@ -49,7 +49,7 @@ def test_sums_of_a_sample(reports: pl.DataFrame) -> None:
 def test_scan_to_cells() -> None:
     """The cells of a scan stay lazy: what the query does not need is not fetched."""
     with fk.using(fk.sample(200)) as reg:
-        lazy = fk.cells(fk.reports.scan().head(40))
+        lazy = fk.reports.cells(fk.reports.scan().head(40))
         before = reg.stats.requests
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -38,25 +38,25 @@ def listed(*files: dict[str, object]) -> pl.DataFrame:
     return pl.DataFrame([{"report_id": 1} | one for one in files], schema=ATTACHMENTS, orient="row")
 
 
-def test_attachments() -> None:
+def test_files() -> None:
     """One row per file in the order of the records, eager and lazy; records without have none."""
     reports = pl.DataFrame(
         {"id": [5, 6, 7, 8], "prilohy": [[file(1), file(2)], None, [], [file(3)]]}
     )
 
-    found = fk.attachments(reports)
+    found = fk.reports.files(reports)
 
     assert found.schema == ATTACHMENTS
     assert found.select("report_id", "id").rows() == [(5, 1), (5, 2), (8, 3)]
     assert found.row(0)[2:] == tuple(file(1).values())[1:]
-    assert fk.attachments(reports.lazy()).collect().equals(found)
+    assert fk.reports.files(reports.lazy()).collect().equals(found)
     none = pl.DataFrame({"id": [1], "prilohy": [None]})
-    assert fk.attachments(none).equals(pl.DataFrame(schema=ATTACHMENTS))
+    assert fk.reports.files(none).equals(pl.DataFrame(schema=ATTACHMENTS))
     few = pl.DataFrame({"id": [1], "prilohy": [[{"id": 4}]]})
-    assert fk.attachments(few).row(0) == (1, 4, None, None, None, None, None, None)
+    assert fk.reports.files(few).row(0) == (1, 4, None, None, None, None, None, None)
     for wrong in (pl.DataFrame({"id": [1]}), pl.DataFrame({"id": [1], "prilohy": ["a"]}), [1]):
         with pytest.raises(fk.UsageError, match="reports"):
-            fk.attachments(wrong)  # type: ignore[type-var]
+            fk.reports.files(wrong)  # type: ignore[type-var]
 
 
 @given(st.integers(0, 2**63), st.text(max_size=300))
@@ -99,7 +99,7 @@ def test_download_and_resume(tmp_path: Path) -> None:
     files = listed(file(1), file(2), file(3), file(1))
     reg = Scripted(PDF, PDF, PDF, PDF)
 
-    first = reg.download(files, tmp_path / "pdf")
+    first = reg.reports.download(files, tmp_path / "pdf")
 
     assert first.schema == DOWNLOADS
     assert first.rows() == [
@@ -111,7 +111,7 @@ def test_download_and_resume(tmp_path: Path) -> None:
         f"{n}_file {n}.pdf": PDF for n in (1, 2, 3)
     }
     (tmp_path / "pdf" / "2_file 2.pdf").write_bytes(PDF[:-1] + b"y")
-    again = reg.download(files, tmp_path / "pdf")
+    again = reg.reports.download(files, tmp_path / "pdf")
     assert again["status"].to_list() == ["kept", "downloaded", "kept"]
     assert len(reg.asked) == 4
     assert (tmp_path / "pdf" / "2_file 2.pdf").read_bytes() == PDF
@@ -132,7 +132,7 @@ def test_one_bad_file_does_not_stop_the_others(tmp_path: Path) -> None:
         file(1), file(2), file(3), file(4), file(5, velkostPrilohy=10**9), file(6), file(7),
     )  # fmt: skip
 
-    report = reg.download(files, tmp_path)
+    report = reg.reports.download(files, tmp_path)
 
     assert report["status"].to_list() == ["failed"] * 5 + ["downloaded", "failed"]
     problems = report["problem"].to_list()
@@ -155,12 +155,12 @@ def test_without_a_digest(tmp_path: Path) -> None:
     )
     reg = Scripted(PDF, PDF, PDF, PDF, PDF)
 
-    report = reg.download(files, tmp_path)
+    report = reg.reports.download(files, tmp_path)
 
     assert report.select("status", "checked").rows() == [
         ("downloaded", False), ("failed", False), ("downloaded", False),
     ]  # fmt: skip
-    again = reg.download(files, tmp_path)
+    again = reg.reports.download(files, tmp_path)
     assert again["status"].to_list() == ["kept", "failed", "downloaded"]
 
 
@@ -173,7 +173,9 @@ def test_a_file_of_markup_is_no_outage_page(known: dict[str, object], tmp_path: 
     page = b"<!DOCTYPE html><p>Out of order"
     reg = Scripted(XHTML, page)
 
-    report = reg.download(listed(file(1, XHTML, **known), file(2, XHTML, **known)), tmp_path)
+    report = reg.reports.download(
+        listed(file(1, XHTML, **known), file(2, XHTML, **known)), tmp_path
+    )
 
     assert report["status"].to_list() == ["downloaded", "failed"]
     assert Path(report["path"][0]).read_bytes() == XHTML
@@ -184,7 +186,7 @@ def test_a_page_in_place_of_a_file_of_unknown_size_is_refused(tmp_path: Path) ->
     """Nothing in its record would tell it from an outage page."""
     unknown = file(1, velkostPrilohy=None, digest=None)
 
-    report = Scripted(b"<p>Out of order").download(listed(unknown), tmp_path)
+    report = Scripted(b"<p>Out of order").reports.download(listed(unknown), tmp_path)
 
     assert "page of HTML" in report["problem"].item()
 
@@ -197,7 +199,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "1_file 1.pdf").symlink_to(victim)
 
-    Scripted(PDF).download(listed(file(1)), folder)
+    Scripted(PDF).reports.download(listed(file(1)), folder)
 
     assert victim.read_bytes() == b"mine"
     assert not (folder / "1_file 1.pdf").is_symlink()
@@ -217,7 +219,7 @@ def test_a_link_at_a_temporary_name_is_not_followed(
     for name in names:
         (folder / name).symlink_to(victim)
 
-    report = Scripted(PDF).download(listed(file(1)), folder)
+    report = Scripted(PDF).reports.download(listed(file(1)), folder)
 
     assert victim.read_bytes() == b"mine"
     assert report["problem"].to_list() == ["cannot be written: File exists"]
@@ -232,7 +234,7 @@ def test_two_downloads_of_one_file_share_no_part(tmp_path: Path) -> None:
     with put_in_place(tmp_path / path) as first:
         first.write(PDF[:50])
         first.flush()
-        Scripted(PDF, PDF * 2).download(files, tmp_path)
+        Scripted(PDF, PDF * 2).reports.download(files, tmp_path)
         seen.append((tmp_path / path).read_bytes())
         first.write(PDF[50:])
     seen.append((tmp_path / path).read_bytes())
@@ -249,7 +251,7 @@ def test_a_file_of_the_right_size_is_fetched_again_where_its_digest_is_another(
     for id_, content in {1: b"y" * len(PDF), 2: PDF[:-1], 3: b"y" * len(PDF)}.items():
         (tmp_path / f"{id_}_file {id_}.pdf").write_bytes(content)
 
-    report = Scripted(PDF, PDF).download(files, tmp_path)
+    report = Scripted(PDF, PDF).reports.download(files, tmp_path)
 
     assert report["status"].to_list() == ["downloaded", "downloaded", "kept"]
     assert report["bytes"].to_list() == [len(PDF)] * 3
@@ -263,7 +265,8 @@ import resource
 from pathlib import Path
 from tests.client.methods.test_downloads import PDF, Scripted, file, listed
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-report = Scripted(PDF, PDF * 90).download(listed(file(1), file(2, PDF * 90)), {str(tmp_path)!r})
+files = listed(file(1), file(2, PDF * 90))
+report = Scripted(PDF, PDF * 90).reports.download(files, {str(tmp_path)!r})
 print(report["problem"].to_list())
 """
     command = [sys.executable, "-B", "-c", line]  # bytecode would be cut off too, and stay
@@ -278,12 +281,12 @@ def test_interrupted(tmp_path: Path) -> None:
     files = listed(file(1), file(2), file(3))
     reg = Scripted(PDF, KeyboardInterrupt(), PDF, PDF)
 
-    with pytest.raises(fk.Interrupted, match="after 1 of 3 files") as caught:
-        reg.download(files, tmp_path)
+    with pytest.raises(fk.errors.Interrupted, match="after 1 of 3 files") as caught:
+        reg.reports.download(files, tmp_path)
 
     assert caught.value.partial is not None
     assert caught.value.partial["id"].to_list() == [1]
-    assert reg.download(files, tmp_path)["status"].to_list() == [
+    assert reg.reports.download(files, tmp_path)["status"].to_list() == [
         "kept", "downloaded", "downloaded",
     ]  # fmt: skip
 
@@ -294,28 +297,32 @@ def test_the_sample_has_files(tmp_path: Path) -> None:
     sample = fk.sample(300)
     reports = sample.reports.get(sample.reports.ids(limit=200), errors="keep")
     annual = sample.annual_reports.get(sample.annual_reports.ids(limit=20), errors="keep")
-    files = pl.concat([fk.attachments(reports), fk.attachments(annual)])
+    files = pl.concat([fk.reports.files(reports), fk.reports.files(annual)])
 
     with sample.serve() as url, fk.Register(url, connections=4) as reg:
-        report = reg.download(files, tmp_path / "url")
+        report = reg.reports.download(files, tmp_path / "url")
 
     assert report.height > 40
     assert report["status"].to_list() == ["downloaded"] * report.height
     assert report["checked"].all()
     assert Path(str(report["path"][0])).read_bytes().startswith(b"%PDF-1.4\n")
-    again = sample.download(files, tmp_path / "url")
+    again = sample.reports.download(files, tmp_path / "url")
     assert again["status"].to_list() == ["kept"] * report.height
 
 
 @pytest.mark.parametrize(
     ("files", "folder", "named"),
     [
-        (pl.DataFrame({"id": [1]}), "x", "give what fk.attachments"),
-        ([1], "x", "attachments is a list"),
-        (listed(file(1)).with_columns(id=pl.lit("../up")), "x", "give what fk.attachments"),
-        (listed(file(1)).with_columns(id=pl.lit(5.0)), "x", "give what fk.attachments"),
-        (listed(file(1)).with_columns(velkostPrilohy=pl.lit("3")), "x", "give what fk.attachments"),
-        (listed(file(-5)), "x", "attachments: .*-5"),
+        (pl.DataFrame({"id": [1]}), "x", "give what fk.reports.files"),
+        ([1], "x", "files is a list"),
+        (listed(file(1)).with_columns(id=pl.lit("../up")), "x", "give what fk.reports.files"),
+        (listed(file(1)).with_columns(id=pl.lit(5.0)), "x", "give what fk.reports.files"),
+        (
+            listed(file(1)).with_columns(velkostPrilohy=pl.lit("3")),
+            "x",
+            "give what fk.reports.files",
+        ),
+        (listed(file(-5)), "x", "files: .*-5"),
         (listed(file(1)), "no/such/folder", "folder="),
         (listed(file(1)), 5, "folder=5 is not a path"),
         (listed(file(1)), "x" * 300, "folder=.*File name too long.*give one in an existing folder"),
@@ -327,5 +334,5 @@ def test_wrong_calls(files: object, folder: object, named: str, tmp_path: Path) 
     place = tmp_path / folder if isinstance(folder, str) else folder
     reg = Scripted()
     with pytest.raises(fk.UsageError, match=named):
-        reg.download(files, place)  # type: ignore[arg-type]
+        reg.reports.download(files, place)  # type: ignore[arg-type]
     assert reg.asked == []

@@ -235,7 +235,7 @@ def test_a_fault_before_the_first_record(fault: Reply | BaseException, request_:
 
     reg = Noting(instead=faulty)
 
-    with pytest.raises((fk.Interrupted, BadRequest)) as caught:
+    with pytest.raises((fk.errors.Interrupted, BadRequest)) as caught:
         reg.estimate()
 
     assert vars(caught.value)["partial"] is None

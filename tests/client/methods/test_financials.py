@@ -691,7 +691,7 @@ def test_equal_reports_on_one_form_are_one(written: str) -> None:
     assert forms.height == 2
     assert row["report_id"] == forms["id"][1]
     assert row | {"report_id": None} == expected | {"report_id": None}
-    assert row["sums_failing"] == sample.check_reports(forms.tail(1))["failing"][0]
+    assert row["sums_failing"] == sample.reports.check(forms.tail(1))["failing"][0]
 
 
 @pytest.mark.slow
@@ -781,7 +781,7 @@ def test_another_currency_is_read_by_items() -> None:
     assert money.select(pl.any_horizontal(ITEMS.is_not_null()).any()).item() is False
     assert money["balance_difference"].null_count() == money.height
     with pytest.warns(UserWarning, match="some amounts are not in euro"):
-        cells = sample.cells(sample.reports.get(money["report_id"].head(1)))
+        cells = sample.reports.cells(sample.reports.get(money["report_id"].head(1)))
     amounts = sample.items(cells).filter(item="total_assets", period="current")
     assert amounts["value"].null_count() == 0
 
@@ -797,7 +797,7 @@ def test_a_number_that_cannot_be_read_has_the_reason() -> None:
     assert row["balance_difference"] is None
     assert row["equity"] is not None
     with pytest.warns(UserWarning, match="some reports gave no number"):
-        cells = sample.cells(sample.reports.get([row["report_id"]]))
+        cells = sample.reports.cells(sample.reports.get([row["report_id"]]))
     odd = sample.items(cells).filter(reason="not_a_number")
     assert set(odd["item"]) == {"total_assets"}
 
@@ -878,10 +878,10 @@ def test_where_a_title_page_differs_is_named_everywhere(
     assert now.select(BUSINESS).equals(whole.select(BUSINESS))
     reports = register.reports.get(listed)
     for filings in (money, register.filings([unit], 2016).lazy()):
-        checks = register.check_reports(reports, filings)
+        checks = register.reports.check(reports, filings)
         assert checks.filter(report_id=now["report_id"][0])["title_page"].to_list() == [found]
-    assert register.check_reports(reports)["title_page"].null_count() == reports.height
-    notes = register.statement_history(unit, 2016, lang="en").notes
+    assert register.reports.check(reports)["title_page"].null_count() == reports.height
+    notes = register.statement(unit, 2016, lang="en").notes
     assert any("title page" in note for note in notes) == (found is not None)
 
 
@@ -1018,7 +1018,7 @@ def test_an_interruption_keeps_the_finished_units(many: int) -> None:
             raise KeyboardInterrupt
 
     watched.instead = presses
-    with pytest.raises(fk.Interrupted, match=re.escape(".partial")) as caught:
+    with pytest.raises(fk.errors.Interrupted, match=re.escape(".partial")) as caught:
         watched.financials(units, 2017, progress=False)
 
     rows = caught.value.partial
@@ -1060,13 +1060,13 @@ def test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result(
     ):
         watched.asked.clear()
         watched.instead = ends
-        with pytest.raises((fk.Interrupted, fk.RegisterError)) as caught:
+        with pytest.raises((fk.errors.Interrupted, fk.RegisterError)) as caught:
             work(units, 2017)
 
         error: Any = caught.value
         assert error.partial.is_empty()
         assert error.partial.schema == schema
-        assert isinstance(error, fk.Interrupted) == isinstance(cut, BaseException)
+        assert isinstance(error, fk.errors.Interrupted) == isinstance(cut, BaseException)
 
 
 def test_the_last_year_of_two_reports_is_planned_with_more_of_them() -> None:

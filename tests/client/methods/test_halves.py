@@ -80,9 +80,9 @@ def test_the_missing_half_is_the_reason_beside_the_figures_of_the_other(
     now = money.filter(source_column="current")
     counts = fk.summary(now, ["total_assets", "sales"], None).select("n", "without", "reasons")
     assert counts.rows() == [(1, 0, []), (0, 1, [{"reason": reason, "count": 1}])]
-    notes = register.statement_history(unit, 2012, lang="en").notes
+    notes = register.statement(unit, 2012, lang="en").notes
     assert any("2012 (" in note for note in notes)
-    notes = register.statement_history(unit, 2012, "balance", lang="en").notes
+    notes = register.statement(unit, 2012, "balance", lang="en").notes
     assert not any("2012 (" in note for note in notes)
 
 

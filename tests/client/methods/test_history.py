@@ -24,7 +24,7 @@ MICRO = 2504  # 21 and 22, then 687
 @cache
 def of_firm(lang: Lang | None = None) -> History:
     """Return all years of a firm, read once."""
-    return SAMPLE.statement_history(FIRM, lang=lang)
+    return SAMPLE.statement(FIRM, lang=lang)
 
 
 def of_years(shown: History) -> pl.DataFrame:
@@ -53,10 +53,10 @@ def test_rows_of_one_form_are_the_cells_of_its_reports(
     unit: int, years: list[int] | None, statement: Statement, tables: list[int], measure: str | None
 ) -> None:
     """In the column of the year, by the printed number of the row; and no other rows."""
-    shown = SAMPLE.statement_history(unit, years, statement)
+    shown = SAMPLE.statement(unit, years, statement)
 
     own = shown.filings.select("report_id", "year").drop_nulls()
-    cells = SAMPLE.cells(SAMPLE.reports.get(own["report_id"])).join(own, on="report_id")
+    cells = SAMPLE.reports.cells(SAMPLE.reports.get(own["report_id"])).join(own, on="report_id")
     cells = cells.filter(
         pl.col("period") == "current",
         pl.col("measure").is_null() | (pl.col("measure") == (measure or "")),
@@ -76,7 +76,7 @@ def test_years_on_several_forms_have_the_items_of_financials() -> None:
     """Each figure is the item's, every item is in one statement, and the note names the forms."""
     figures = SAMPLE.financials([MUNICIPALITY]).rows_by_key("year", named=True, unique=True)
     shown = {
-        statement: SAMPLE.statement_history(MUNICIPALITY, table=statement, blanks=True, lang="en")
+        statement: SAMPLE.statement(MUNICIPALITY, table=statement, blanks=True, lang="en")
         for statement in get_args(Statement)
     }
 
@@ -92,7 +92,7 @@ def test_years_on_several_forms_have_the_items_of_financials() -> None:
 
 def test_untaxed_and_taxed_activity_are_added() -> None:
     """Receipts and payments of single entry have no total: that of `financials` is shown."""
-    shown = SAMPLE.statement_history(ASSOCIATION)
+    shown = SAMPLE.statement(ASSOCIATION)
 
     receipts = SAMPLE.financials([ASSOCIATION]).select("year", "receipts_total").rows()
     total = shown.frame.filter(number=16).select(pl.exclude("label", "number", "item"))
@@ -109,7 +109,7 @@ def test_the_filing_of_each_year_is_that_of_financials() -> None:
 
     money = SAMPLE.financials(owners, items="equity").drop_nulls("year")
     for unit in owners:
-        shown = SAMPLE.statement_history(unit)
+        shown = SAMPLE.statement(unit)
         expected = money.filter(unit_id=unit).select(columns)
         assert shown.filings.select(columns).rows() == expected.rows(), unit
     assert owners.len() > 10
@@ -118,15 +118,15 @@ def test_the_filing_of_each_year_is_that_of_financials() -> None:
 def test_a_correction_counts_and_one_without_figures_does_not() -> None:
     """As in `financials`: by the register's rule, not by the highest id."""
     sample = fk.sample()
-    before = sample.statement_history(FIRM, 2017)
+    before = sample.statement(FIRM, 2017)
     statement = before.filings["statement_id"].item()
 
     sample.correct([statement], case="sum")
-    after = sample.statement_history(FIRM, 2017)
+    after = sample.statement(FIRM, 2017)
     newest = after.filings["statement_id"].item()
     assert newest > statement
     sample.correct([newest], case="attachments_only")
-    last = sample.statement_history(FIRM, 2017)
+    last = sample.statement(FIRM, 2017)
 
     assert last.filings["statement_id"].item() == newest
     assert last.filings["superseded_by"].item() > newest
@@ -139,13 +139,13 @@ def test_a_year_without_figures_has_a_blank_column_and_its_reason() -> None:
     sample = fk.sample()
     sample.file([FIRM], year=2021, case="attachments_only")
 
-    shown = sample.statement_history(FIRM, range(2019, 2022), lang="en")
+    shown = sample.statement(FIRM, range(2019, 2022), lang="en")
 
     assert shown.frame.columns[3:] == ["2019", "2020", "2021"]
     assert shown.frame["2021"].is_null().all()
     assert not shown.frame["2019"].is_null().all()
     assert "No numbers: 2020 (no filing), 2021 (PDF only)" in shown.notes
-    assert sample.statement_history(FIRM).frame.columns[-2:] == ["2019", "2021"]
+    assert sample.statement(FIRM).frame.columns[-2:] == ["2019", "2021"]
 
 
 def test_figures_are_those_that_financials_counts() -> None:
@@ -154,7 +154,7 @@ def test_figures_are_those_that_financials_counts() -> None:
     for year, case in ((2021, "two_equal"), (2022, "other_currency"), (2023, "not_a_number")):
         sample.file([FIRM], year=year, case=case)
 
-    shown = sample.statement_history(FIRM, [2021, 2022, 2023], "assets").frame
+    shown = sample.statement(FIRM, [2021, 2022, 2023], "assets").frame
 
     money = sample.financials([FIRM], [2021, 2022, 2023], items=["total_assets", "current_assets"])
     rows = shown.filter(pl.col("number").is_in([1, 33])).select("2021", "2022", "2023")
@@ -178,7 +178,7 @@ def test_a_year_with_some_numbers_is_not_one_without() -> None:
         (sample, [2013, 2025]),
         (altered(SAMPLE, moved, "sablona"), [2013, 2016]),
     ):
-        shown = register.statement_history(MICRO, years, "assets", lang="en")
+        shown = register.statement(MICRO, years, "assets", lang="en")
         reasons = shown.filings["reason"].to_list()
         assert reasons[0] is None
         assert reasons[1] in ("not_a_number", "caption_mismatch")
@@ -196,7 +196,7 @@ def test_cents_are_kept() -> None:
             table["data"][-2:] = ["0.1", "0.2"]  # the total of receipts
 
     register = altered(SAMPLE, in_cents)
-    shown = register.statement_history(ASSOCIATION, 2023, lang="en")
+    shown = register.statement(ASSOCIATION, 2023, lang="en")
 
     total = shown.frame.filter(number=16)["2023"].item()
     assert total == 0.3 == register.financials([ASSOCIATION], 2023)["receipts_total"].item()
@@ -211,17 +211,17 @@ def test_the_newest_years_are_those_filed() -> None:
     """A number below 1990 is a number of years, others are years."""
     whole = of_firm().frame
 
-    assert SAMPLE.statement_history(FIRM, 3).frame.columns == [
+    assert SAMPLE.statement(FIRM, 3).frame.columns == [
         *whole.columns[:3],
         *whole.columns[-3:],
     ]
-    assert SAMPLE.statement_history(FIRM, 99).frame.equals(whole)
-    assert SAMPLE.statement_history(FIRM, 2015).frame.columns[3:] == ["2015"]
+    assert SAMPLE.statement(FIRM, 99).frame.equals(whole)
+    assert SAMPLE.statement(FIRM, 2015).frame.columns[3:] == ["2015"]
 
 
 def test_blank_rows_are_shown_on_demand() -> None:
     """Then every row of the tables is there."""
-    shown = SAMPLE.statement_history(FIRM, table="balance", blanks=True)
+    shown = SAMPLE.statement(FIRM, table="balance", blanks=True)
 
     assert shown.frame["number"].to_list() == [*range(1, 146)]
     assert [len(part.lines) for part in shown.parts] == [78, 67]
@@ -247,7 +247,7 @@ def test_unit_form_and_source_stand_above_the_years(lang: Lang) -> None:
 @pytest.mark.slow
 def test_a_translation_is_named_once() -> None:
     """Beside the form; items have English of their own."""
-    rows, of_items = (SAMPLE.statement_history(2504, years, lang="en") for years in (1, None))
+    rows, of_items = (SAMPLE.statement(2504, years, lang="en") for years in (1, None))
 
     assert dict(rows.title)["Form"] == "Úč MUJ (687), unofficial translation"
     assert "[sk]" not in str(rows)
@@ -260,7 +260,7 @@ def test_it_takes_no_more_requests_than_the_figures() -> None:
     first, second = fk.sample(), fk.sample()
 
     first.financials([FIRM])
-    second.statement_history(FIRM)
+    second.statement(FIRM)
 
     assert second.stats.requests == first.stats.requests
 
@@ -287,7 +287,7 @@ def test_wrong_arguments_are_refused_before_any_request(
     """With what may be given instead."""
     sample = fk.sample()
     with pytest.raises(fk.UsageError, match=message):
-        sample.statement_history(*arguments)
+        sample.statement(*arguments)
     assert sample.stats.requests == 0
 
 
@@ -297,7 +297,7 @@ def test_a_unit_without_filings_has_no_table() -> None:
         idUctovnychZavierok=pl.lit([], pl.List(pl.Int64))
     )
 
-    shown = SAMPLE.statement_history(record)
+    shown = SAMPLE.statement(record)
 
     assert (shown.parts, shown.notes) == ([], ["Bez čísel: bez závierky"])
     assert shown.frame.columns == ["label", "number", "item"]
@@ -305,8 +305,8 @@ def test_a_unit_without_filings_has_no_table() -> None:
 
 def test_an_id_without_a_unit_is_not_found() -> None:
     """An id that the register does not have is an error, not a statement without rows."""
-    with pytest.raises(fk.NotFound, match="the register has no unit 1000000000") as caught:
-        fk.sample(100).statement_history(10**9)
+    with pytest.raises(fk.errors.NotFound, match="the register has no unit 1000000000") as caught:
+        fk.sample(100).statement(10**9)
 
     assert caught.value.ids == [10**9]
 
@@ -321,7 +321,7 @@ def test_newer_years_that_cannot_be_read_take_no_place() -> None:
     sample.file([unit], year=newer, case="not_own_statement")
     assert sample.filings([unit], newer)["reason"].to_list() == ["not_own"]
 
-    shown = sample.statement_history(unit, 3)
+    shown = sample.statement(unit, 3)
 
     assert len(own_years) > 3
     assert shown.filings["year"].to_list() == own_years[-3:]
@@ -332,9 +332,9 @@ def test_the_newest_years_are_those_of_readable_filings() -> None:
     """A slip such as the year 9999 and a statement of another unit take no place of a year."""
     sample = fk.sample(300)
     (unit,) = sample.units.ids(limit=1)["id"]
-    before = sample.statement_history(unit, 3).filings["year"].to_list()
+    before = sample.statement(unit, 3).filings["year"].to_list()
 
     sample.file([unit], year=2026, case="year_9999")
     sample.file([unit], year=2025, case="not_own_statement")
 
-    assert sample.statement_history(unit, 3).filings["year"].to_list() == before
+    assert sample.statement(unit, 3).filings["year"].to_list() == before

@@ -68,16 +68,16 @@ def test_a_filing_of_2008_without_a_currency_is_in_korunas(
     assert rows.select("source_column", "year", "currency", "reason").rows() == expected
     assert (rows["total_assets"].null_count() == 2) == is_foreign
     for checks in (
-        register.check_reports(reports),
-        register.check_reports(reports.drop("titulnaStrana"), rows),
+        register.reports.check(reports),
+        register.reports.check(reports.drop("titulnaStrana"), rows),
     ):
         foreign = {"table": None, "reason": "other_currency"}
         assert [foreign in (why or []) for why in checks["reasons"].to_list()] == [is_foreign] * 2
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        cells = register.cells(reports)
+        cells = register.reports.cells(reports)
     assert [str(each.message) for each in caught if "not in euro" in str(each.message)] == [
-        'some amounts are not in euro; fk.check_reports(reports)["reasons"] lists whose'
+        'some amounts are not in euro; fk.reports.check(reports)["reasons"] lists whose'
     ] * is_foreign
     assert cells.height > 0
     assert ("in SKK, not in euro" in register.as_filed(reports, lang="en").heading) == is_foreign

@@ -80,7 +80,7 @@ def test_an_interrupted_result_has_the_same_columns() -> None:
     register = behind.register()
     units = register.units.get(units_of("business"))
     behind.instead = KeyboardInterrupt()
-    with pytest.raises(fk.Interrupted) as interrupted:
+    with pytest.raises(fk.errors.Interrupted) as interrupted:
         register.financials(units, 2016)
 
     assert interrupted.value.partial is not None

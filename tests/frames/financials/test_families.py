@@ -49,7 +49,7 @@ def figures(
     reports: pl.DataFrame, *, activity: items.Activity = "total", period: str = "current"
 ) -> dict[str, float]:
     """Return the items that are not null."""
-    rows = fk.items(fk.cells(reports), activity=activity).filter(period=period)
+    rows = fk.items(fk.reports.cells(reports), activity=activity).filter(period=period)
     return dict(rows.drop_nulls("value").select("item", "value").iter_rows())
 
 

@@ -30,7 +30,7 @@ def recorded_reports(folder: Path) -> pl.DataFrame:
 
 def found(reports: pl.DataFrame, period: str = "current") -> dict[str, float | None]:
     """Return the items of reports, of those that have each."""
-    rows = fk.items(fk.cells(reports)).filter(period=period).drop_nulls("value")
+    rows = fk.items(fk.reports.cells(reports)).filter(period=period).drop_nulls("value")
     return dict(rows.select("item", "value").iter_rows())
 
 
@@ -174,7 +174,7 @@ def test_rows_that_others_took() -> None:
         filled(template, values).with_columns(id=pl.lit(id_, pl.Int64))
         for id_, (template, values, _) in enumerate(MISTAKES)
     )
-    rows = fk.items(fk.cells(reports)).filter(period="current")
+    rows = fk.items(fk.reports.cells(reports)).filter(period="current")
 
     for id_, (template, _, expected) in enumerate(MISTAKES):
         got = dict(rows.filter(report_id=id_).select("item", "value").iter_rows())
@@ -184,14 +184,14 @@ def test_rows_that_others_took() -> None:
 def test_rows_of_another_form_are_never_read() -> None:
     """The rows of 699 on a 687: the same cells mean other items, or no number comes out at all."""
     tables = [["7", ""] * 23, ["7", ""] * 22, ["7", ""] * 38]
-    own = fk.items(fk.cells(frame(report(1, 687, tables))))
+    own = fk.items(fk.reports.cells(frame(report(1, 687, tables))))
     absent = own.filter(pl.col("reason") == "item_not_in_form", period="current")
 
     assert set(absent["item"]) == {
         fact["item"] for fact in FACTS if fact["form_699"] and not fact["form_687"]
     }
     with pytest.warns(UserWarning, match="some reports gave no number"):
-        assert fk.items(fk.cells(frame(report(1, 699, tables)))).is_empty()
+        assert fk.items(fk.reports.cells(frame(report(1, 699, tables)))).is_empty()
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_blanks_in_an_item_of_several_rows(
 
 def test_a_blank_item_stays_blank() -> None:
     """Neither 0 nor a reason: sales are null where no row of them is filled."""
-    rows = fk.items(fk.cells(filled(699, {(2, 2): "5"}))).filter(period="current")
+    rows = fk.items(fk.reports.cells(filled(699, {(2, 2): "5"}))).filter(period="current")
 
     assert rows.filter(item="sales").select("value", "reason").row(0) == (None, None)
     assert rows.filter(item="operating_revenue")["value"].to_list() == [5.0]
@@ -222,7 +222,7 @@ def test_a_blank_item_stays_blank() -> None:
 def test_items_of_drawn_reports(template: int) -> None:
     """Every item in both periods is what plain Python reads by the facts."""
     records = [drawn(100 * template + number, template) for number in range(8)]
-    rows = fk.items(fk.cells(frame(*records)))
+    rows = fk.items(fk.reports.cells(frame(*records)))
     for record in records:
         tables = {template: record["tabulky"]}
         for period in ("current", "previous"):
@@ -238,7 +238,7 @@ def test_items_of_drawn_reports(template: int) -> None:
 @pytest.mark.slow
 def test_a_report_that_stands_twice_counts_once() -> None:
     """And so do its cells."""
-    cells = fk.cells(filled(699, {(2, 3): "100", (2, 5): "40"}))
+    cells = fk.reports.cells(filled(699, {(2, 3): "100", (2, 5): "40"}))
 
     assert fk.items(pl.concat([cells, cells])).equals(fk.items(cells))
 
@@ -251,7 +251,7 @@ def test_another_caption_gives_no_number() -> None:
 
     reports = filled(699, {(1, 80): "7", (1, 101): "9"})
     with fk.using(Altered({"sablona": altered})):
-        rows = fk.items(fk.cells(reports)).filter(period="current")
+        rows = fk.items(fk.reports.cells(reports)).filter(period="current")
 
     off = rows.filter(pl.col("reason") == "caption_mismatch")
     assert off.select("item", "value").rows() == [
@@ -267,7 +267,7 @@ def test_what_are_no_cells() -> None:
         fk.items(pl.DataFrame({"id": [1]}))
     with pytest.raises(fk.UsageError, match="frame is a"):
         fk.items([1])  # type: ignore[arg-type]
-    assert fk.items(fk.cells(frame())).schema == items.ITEMS
+    assert fk.items(fk.reports.cells(frame())).schema == items.ITEMS
 
 
 def test_the_list_of_items_needs_no_register() -> None:
@@ -303,5 +303,5 @@ def test_cells_with_blanks_are_no_cells_of_items() -> None:
     reports = filled(699, {(2, 5): "50"})
 
     with pytest.raises(fk.UsageError, match=r"frame: it has the blank cells too.*blanks=True"):
-        fk.items(fk.cells(reports, blanks=True))
+        fk.items(fk.reports.cells(reports, blanks=True))
     assert found(reports)["sales"] == 50.0

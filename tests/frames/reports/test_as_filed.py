@@ -283,7 +283,7 @@ def test_a_number_is_what_cells_read_as_one() -> None:
     assert shown[: len(numbers)] == ["5", "−12", "7", "123,456,789,012,345,678,901"]
     assert shown[len(numbers) :][: len(texts)] == texts
     with pytest.warns(UserWarning, match="gave no number"):
-        cells = fk.cells(filed)
+        cells = fk.reports.cells(filed)
     assert cells["value"].is_not_null().sum() == len(numbers)
 
 

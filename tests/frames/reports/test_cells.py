@@ -31,7 +31,7 @@ def without_cells(
 ) -> pl.DataFrame:
     """Return a row for each report, or table of one, that gave no number."""
     checks = (
-        (reg or fk.sample(0)).check_reports(reports.lazy()).select("report_id", "reasons").collect()
+        (reg or fk.sample(0)).reports.check(reports.lazy()).select("report_id", "reasons").collect()
     )
     return checks.explode("reasons").drop_nulls("reasons").unnest("reasons")
 
@@ -46,7 +46,7 @@ def test_a_second_reader_agrees(template: int) -> None:
     records = [drawn(id_, template) for id_ in range(100)]
     form = filings.body(template)
 
-    cells = fk.cells(frame(*records))
+    cells = fk.reports.cells(frame(*records))
 
     expected = [cell for record in records for cell in filings.cells_of(record, form)]
     assert cells.select(KEY).rows() == expected
@@ -69,7 +69,7 @@ def test_forms_may_be_mixed(kinds: list[tuple[int, int]]) -> None:
     given_ = frame(*records)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cells = fk.cells(given_)
+        cells = fk.reports.cells(given_)
 
     forms = {template: filings.body(template) for template in BUSINESSES}
     expected = [c for r in records for c in filings.cells_of(r, forms[r["idSablony"]])]  # type: ignore[index]
@@ -89,7 +89,7 @@ def test_one_cell_more_or_less(template: int, off: int) -> None:
         reports = frame(report(5, template, tables))
 
         with pytest.warns(UserWarning, match="some reports gave no number"):
-            assert fk.cells(reports).equals(pl.DataFrame(schema=CELLS))
+            assert fk.reports.cells(reports).equals(pl.DataFrame(schema=CELLS))
         assert reasons(reports) == [(5, place, "length_mismatch")]
 
 
@@ -100,7 +100,7 @@ def test_another_template(template: int) -> None:
         reports = frame(report(5, other, [["7"] * many for many in sizes(template)]))
 
         with pytest.warns(UserWarning, match="some reports gave no number"):
-            assert fk.cells(reports).is_empty()
+            assert fk.reports.cells(reports).is_empty()
 
 
 def test_what_a_cell_is() -> None:
@@ -110,7 +110,7 @@ def test_what_a_cell_is() -> None:
     tables[1][43] = "12.34"  # row 100, the year before
     tables[2][0] = "9"
 
-    cells = fk.cells(frame(report(8, 699, tables)), labels=True)
+    cells = fk.reports.cells(frame(report(8, 699, tables)), labels=True)
 
     assert cells.drop("label_sk", "label_en").rows() == [
         (8, 699, 0, 1, 0, 2, "current", "gross", 1.0),
@@ -121,9 +121,8 @@ def test_what_a_cell_is() -> None:
     ]
     assert cells["label_en"][0] == "Non-current assets line 03 + line 11 + line 21"
     assert cells["label_sk"][4] == "Čistý obrat (časť účt. tr. 6 podľa zákona)"
-    assert fk.cells(frame(report(8, 687, blank(687))).head(0), labels=True).columns[-2:] == [
-        "label_sk", "label_en",
-    ]  # fmt: skip
+    nothing = fk.reports.cells(frame(report(8, 687, blank(687))).head(0), labels=True)
+    assert nothing.columns[-2:] == ["label_sk", "label_en"]
 
 
 def test_blanks() -> None:
@@ -131,7 +130,7 @@ def test_blanks() -> None:
     tables = blank(22)
     tables[0][3] = "5"
 
-    cells = fk.cells(frame(report(8, 22, tables), drawn(9, 687)), blanks=True)
+    cells = fk.reports.cells(frame(report(8, 22, tables), drawn(9, 687)), blanks=True)
 
     assert cells.group_by("report_id", maintain_order=True).len().rows() == [(8, 122), (9, 166)]
     own = cells.filter(report_id=8)
@@ -155,7 +154,7 @@ def test_numbers() -> None:
     tables[0][: len(written)] = written
 
     with pytest.warns(UserWarning, match="some reports gave no number"):
-        cells = fk.cells(frame(report(1, 22, tables)))
+        cells = fk.reports.cells(frame(report(1, 22, tables)))
 
     assert cells["value"].to_list() == list(written.values())
     assert reasons(frame(report(1, 22, tables))) == [(1, 0, "not_a_number")]
@@ -226,7 +225,7 @@ def test_templates_of_the_register() -> None:
     )
 
     with pytest.warns(UserWarning, match="gave no number"):
-        cells = reg.cells(reports)
+        cells = reg.reports.cells(reports)
 
     assert cells.filter(template=5).rows() == [
         (1, 5, 0, 0, 0, None, "previous", None, 3.0),
@@ -242,12 +241,12 @@ def test_templates_of_the_register() -> None:
 
 def test_no_register_is_needed_for_the_shipped_forms() -> None:
     """Others need one; the error says so."""
-    assert fk.cells(frame(drawn(1, 699))).height
+    assert fk.reports.cells(frame(drawn(1, 699))).height
     with pytest.raises(fk.UsageError, match="template 5 has to be requested, and no register is"):
-        fk.cells(frame(report(1, 5, [["3"]])))
+        fk.reports.cells(frame(report(1, 5, [["3"]])))
     with fk.using(fk.sample()) as reg:
         with pytest.warns(UserWarning, match="gave no number"):
-            assert fk.cells(frame(report(1, 5, [["3"]]))).is_empty()
+            assert fk.reports.cells(frame(report(1, 5, [["3"]]))).is_empty()
         assert without_cells(frame(report(1, 5, [["3"]]))).rows() == [(1, None, "template_missing")]
         assert reg.stats.requests == 1
 
@@ -260,7 +259,7 @@ def test_lazy_is_the_same() -> None:
     reports = pl.concat([*many, frame(report(5_000, 22, []))])
     reg = Scripted()
 
-    lazy = reg.cells(reports.lazy(), labels=True)
+    lazy = reg.reports.cells(reports.lazy(), labels=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         collected = lazy.collect()
@@ -270,7 +269,7 @@ def test_lazy_is_the_same() -> None:
     assert len(caught) == 1
     assert lazy.collect_schema() == collected.schema
     with pytest.warns(UserWarning, match="some reports"):
-        eager = reg.cells(reports, labels=True)
+        eager = reg.reports.cells(reports, labels=True)
     assert collected.equals(eager)
     assert streamed.equals(eager.filter(pl.col("table") == 0))
     without = without_cells(reports, reg)
@@ -282,7 +281,7 @@ def test_lazy_asks_in_the_batch_that_needs_it() -> None:
     reports = frame(report(1, 5, [["3"]]))
     body = b'{"id":5,"tabulky":[{"pocetStlpcov":2,"pocetDatovychStlpcov":1,"riadky":[{}]}]}'
     with fk.using(Scripted(body)) as reg:
-        lazy = fk.cells(reports.lazy())
+        lazy = fk.reports.cells(reports.lazy())
     assert isinstance(reg, Scripted)
     assert reg.asked == []
 
@@ -295,8 +294,8 @@ def test_ctrl_c_while_a_template_is_requested() -> None:
     reports = frame(report(1, 5, [["3"]]))
     for lazily in (False, True):
         reg = Scripted(KeyboardInterrupt(), b'{"id":5}')
-        with pytest.raises(fk.Interrupted, match="interrupted"):
-            reg.cells(reports.lazy()).collect() if lazily else reg.cells(reports)
+        with pytest.raises(fk.errors.Interrupted, match="interrupted"):
+            reg.reports.cells(reports.lazy()).collect() if lazily else reg.reports.cells(reports)
         assert reg.template(5).is_empty()
 
 
@@ -306,7 +305,7 @@ def test_an_error_of_the_register_comes_through() -> None:
     for lazily in (False, True):
         reg = Scripted(b'{"id":6}')
         with pytest.raises(ProtocolError, match=r"template 5: \$\.id"):
-            reg.cells(reports.lazy()).collect() if lazily else reg.cells(reports)
+            reg.reports.cells(reports.lazy()).collect() if lazily else reg.reports.cells(reports)
 
 
 @pytest.mark.parametrize(
@@ -321,7 +320,7 @@ def test_an_error_of_the_register_comes_through() -> None:
 )
 def test_wrong_frames(reports: object, named: str) -> None:
     """What is no frame of reports is refused before anything is read."""
-    for function in (fk.cells, fk.check_reports):
+    for function in (fk.reports.cells, fk.reports.check):
         with pytest.raises(fk.UsageError, match=named):
             function(reports)  # type: ignore[type-var]
 
@@ -331,9 +330,9 @@ def test_columns_that_a_frame_may_lack() -> None:
     few = frame(drawn(1, 22)).select("id", "idSablony", "tabulky")
     empty = pl.DataFrame({"id": [1], "idSablony": [None], "tabulky": [None]})
 
-    assert fk.cells(few).height
+    assert fk.reports.cells(few).height
     assert without_cells(empty).rows() == [(1, None, "no_content")]
-    assert fk.cells(few.with_columns(pl.col("id").cast(pl.UInt32))).schema == CELLS
+    assert fk.reports.cells(few.with_columns(pl.col("id").cast(pl.UInt32))).schema == CELLS
 
 
 def test_recorded_filings(recorded: Path) -> None:
@@ -343,7 +342,7 @@ def test_recorded_filings(recorded: Path) -> None:
         sent = json.loads(path.read_bytes())
         tables = [table["data"] for table in sent["obsah"]["tabulky"]]
         record = report(sent["id"], sent["idSablony"], tables)
-        cells = fk.cells(frame(record))
+        cells = fk.reports.cells(frame(record))
         assert cells.select(KEY).rows() == filings.cells_of(record, filings.body(sent["idSablony"]))
         first = cells.filter(pl.col("row") == 0, pl.col("period") == "current")
         totals[sent["id"]] = first.filter(~pl.col("measure").eq_missing("gross"))["value"].to_list()

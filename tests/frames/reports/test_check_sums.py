@@ -79,7 +79,7 @@ def test_every_sum_holds(template: int) -> None:
     """As many are checked as the form states, in every column."""
     reports = frame(*(report(n, template, summed(template, n)) for n in range(8)))
 
-    checks = fk.check_reports(reports)
+    checks = fk.reports.check(reports)
 
     assert checks.schema == CHECKS
     assert checks["report_id"].to_list() == list(range(8))
@@ -105,7 +105,7 @@ def test_a_wrong_sum_is_named(template: int) -> None:
         tables[table][row * many + column] = str(goods[-1] + 3)
         reports.append(report(id_, template, tables))
 
-    checks = fk.check_reports(frame(*reports)).to_dicts()
+    checks = fk.reports.check(frame(*reports)).to_dicts()
 
     for check, good, (table, row, column) in zip(checks, goods, wrong, strict=True):
         named = {(f["table"], f["row"], f["column"]): f for f in check["failures"]}
@@ -121,7 +121,7 @@ def test_the_balance() -> None:
     tables = summed(699, 4)
     tables[0][2] = str(int(tables[0][2]) + 7)
 
-    check = fk.check_reports(frame(report(5, 699, tables))).row(0, named=True)
+    check = fk.reports.check(frame(report(5, 699, tables))).row(0, named=True)
 
     assert check["balance_difference"] == 7.0
     assert check["failing"] == 2  # the total itself, and the result that starts from it
@@ -132,7 +132,7 @@ def test_a_total_that_is_no_number_is_not_compared() -> None:
     tables = [summed(699, n) for n in (4, 5)]
     tables[0][0][2] = tables[1][1][0] = "1e3"
 
-    checks = fk.check_reports(frame(*(report(n, 699, t) for n, t in enumerate(tables))))
+    checks = fk.reports.check(frame(*(report(n, 699, t) for n, t in enumerate(tables))))
 
     assert checks["balance_difference"].to_list() == [None, None]
     assert checks["failing"].to_list() == [0, 0]
@@ -145,7 +145,7 @@ def test_blanks_count_as_nothing() -> None:
     one[0][6] = one[0][8] = "5"  # tangible assets, of land and buildings alone
     one[0][2] = one[0][0] = "5"
 
-    checks = fk.check_reports(frame(report(1, 687, blank), report(2, 687, one)))
+    checks = fk.reports.check(frame(report(1, 687, blank), report(2, 687, one)))
 
     assert checks.select("checked", "failing", "balance_difference").rows() == [
         (0, 0, None),
@@ -162,7 +162,7 @@ def test_cents_and_what_is_no_number() -> None:
     tables[0][0:6:2] = ["9999999999999.99", "0.09", "9999999999999.90"]
     tables[0][1:7:2] = ["5", "x", "5"]
 
-    check = fk.check_reports(frame(report(1, 22, tables))).row(0, named=True)
+    check = fk.reports.check(frame(report(1, 22, tables))).row(0, named=True)
 
     assert (check["checked"], check["failing"]) == (3, 2)
     assert [f["number"] for f in check["failures"]] == [11, 11]  # added value, which is blank
@@ -177,7 +177,7 @@ def test_reports_without_numbers_stay() -> None:
         report(7, 22, [["1"] * 122]),
     )  # fmt: skip
 
-    checks = fk.check_reports(reports)
+    checks = fk.reports.check(reports)
 
     assert checks.select("report_id", "checked", "reasons").rows() == [
         (4, 0, [{"table": 0, "reason": "length_mismatch"}]),
@@ -189,8 +189,8 @@ def test_reports_without_numbers_stay() -> None:
     assert form is not None
     of_ones = [sum(t.sign for t in row.terms) for row in form.tables[0].rows if row.terms]
     assert checks["failing"].to_list() == [0, 0, 0, 2 * sum(one != 1 for one in of_ones)]
-    assert fk.check_reports(reports.lazy()).collect().equals(checks)
-    assert fk.check_reports(reports.head(0)).schema == CHECKS
+    assert fk.reports.check(reports.lazy()).collect().equals(checks)
+    assert fk.reports.check(reports.head(0)).schema == CHECKS
 
 
 def test_a_form_of_the_register() -> None:
@@ -207,7 +207,7 @@ def test_a_form_of_the_register() -> None:
     }
     reg = Scripted(json.dumps({"id": 61, "tabulky": [table]}).encode())
 
-    checks = reg.check_reports(frame(report(1, 61, [["5", "2", "3"]])))
+    checks = reg.reports.check(frame(report(1, 61, [["5", "2", "3"]])))
 
     assert checks.select("checked", "failing").rows() == [(1, 0)]
 
@@ -217,7 +217,7 @@ def clean(reports: pl.DataFrame) -> list[slips.Filing]:
     reports = reports.filter(
         pl.col("idSablony").is_in(BUSINESSES), pl.col("tabulky").list.len() > 0
     )
-    checks = fk.check_reports(reports)
+    checks = fk.reports.check(reports)
     fine = checks.filter(pl.col("failing") == 0, pl.col("checked") > 0, pl.col("reasons").is_null())
     filings = [
         slips.Filing(own)
@@ -248,7 +248,7 @@ def caught(filings: list[slips.Filing], slip: slips.Slip) -> tuple[int, int]:
     reports = frame(*records).with_columns(
         idUctovnejZavierky=pl.Series([record["idUctovnejZavierky"] for record in records])
     )
-    checks = fk.check_reports(reports)
+    checks = fk.reports.check(reports)
     is_off = pl.col("balance_difference").fill_null(0.0) != 0
     found = checks.select(reports["idUctovnejZavierky"], caught=is_off | (pl.col("failing") > 0))
     each = found.group_by("idUctovnejZavierky").agg(pl.col("caught").any())
@@ -329,11 +329,11 @@ def test_reports_are_checked_slice_by_slice(monkeypatch: pytest.MonkeyPatch) -> 
     sample = fk.sample()
     listed = sample.statements.get(sample.statements.ids(limit=30))["idUctovnychVykazov"]
     reports = sample.reports.get(listed.explode().drop_nulls())
-    checks = fk.check_reports(reports)
+    checks = fk.reports.check(reports)
     monkeypatch.setattr(check_sums, "_SLICE", 5)
 
-    assert fk.check_reports(reports).equals(checks)
-    assert fk.check_reports(reports.lazy()).collect(engine="streaming").equals(checks)
+    assert fk.reports.check(reports).equals(checks)
+    assert fk.reports.check(reports.lazy()).collect(engine="streaming").equals(checks)
     assert checks["checked"].sum() > 0
 
 
@@ -345,12 +345,12 @@ def test_a_rounding_is_told_from_a_slip() -> None:
     off[1][0][2] = str(int(tables[0][2]) - 7_000)
     off[2][0][2] = f"{tables[0][2]}.01"
 
-    checks = fk.check_reports(frame(*(report(n, 687, one) for n, one in enumerate([*off, tables]))))
+    checks = fk.reports.check(frame(*(report(n, 687, one) for n, one in enumerate([*off, tables]))))
 
     assert checks["largest_difference"].to_list() == [1.0, 7_000.0, 0.01, 0.0]
     assert (checks["failing"] > 0).to_list() == [True, True, True, False]
     blank = frame(report(1, 687, [[""] * many for many in sizes(687)]), report(2, 483, []))
-    assert fk.check_reports(blank)["largest_difference"].to_list() == [None, None]
+    assert fk.reports.check(blank)["largest_difference"].to_list() == [None, None]
 
 
 def test_a_difference_of_a_cent_fails() -> None:
@@ -359,7 +359,7 @@ def test_a_difference_of_a_cent_fails() -> None:
     for margin, failing in (("0.20", 0), ("0.21", 1), ("0.19", 1), ("0.2", 0), ("0.201", 0)):
         tables[0][0:6:2] = ["0.30", "0.10", margin]  # r. 01 - r. 02
 
-        checks = fk.check_reports(frame(report(1, 22, tables)))
+        checks = fk.reports.check(frame(report(1, 22, tables)))
 
         numbers = [failure["number"] for failure in checks["failures"][0]]
         assert numbers.count(3) == failing, margin
@@ -380,7 +380,7 @@ def test_sums_of_every_form_of_the_register(collected: Path) -> None:
         altered = [*_one_more(right, stated), *_lower(right, stated)]
         reg = Scripted(all_forms.body(collected, template))
         filed = [right, *(tables for _, tables in altered)]
-        checks = reg.check_reports(
+        checks = reg.reports.check(
             frame(*(report(n, template, _flat(tables)) for n, tables in enumerate(filed)))
         )
 
@@ -425,7 +425,7 @@ def test_recorded_filings(recorded: Path) -> None:
         tables = [table["data"] for table in sent["obsah"]["tabulky"]]
         records.append(report(sent["id"], sent["idSablony"], tables))
 
-    checks = fk.check_reports(frame(*records))
+    checks = fk.reports.check(frame(*records))
 
     assert checks.select("template", "checked", "failing").rows() == [
         (22, 19, 0), (21, 35, 0), (699, 46, 0),
@@ -449,4 +449,4 @@ def test_what_title_pages_cannot_be_compared_with(filings: dict[str, Any], text:
     reports = frame(report(1, 687, []))
 
     with pytest.raises(fk.UsageError, match=text):
-        fk.check_reports(reports, pl.DataFrame(filings))
+        fk.reports.check(reports, pl.DataFrame(filings))

@@ -29,11 +29,11 @@ def page(years: int, lang: Lang) -> Filed:
     """Return the page of a unit, beside its peers."""
     units = sample().units.get(sample().units.ids(limit=300))
     money = sample().financials(units, range(2014, 2020))
-    return fk.unit_page(365, years=years, lang=lang, peers=money, register=sample())
+    return fk.unit_page(365, years=years, lang=lang, among=money, register=sample())
 
 
 def history(years: int, lang: Lang) -> Filed:
-    return sample().statement_history(365, years, lang=lang)
+    return sample().statement(365, years, lang=lang)
 
 
 def broad(filed: Filed, digits: int, lang: Lang) -> Filed:

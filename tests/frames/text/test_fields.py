@@ -29,7 +29,7 @@ def test_every_column_of_a_record_is_explained() -> None:
     assert table["dtype"].to_list() == [*map(str, UNITS.dtypes()), "Enum"]
     assert table.select(MEANINGS).null_count().sum_horizontal().item() == 0
     coded = dict(table.drop_nulls("codelist").select("codelist", "field").iter_rows())
-    assert coded == dict(fk.sample(1).codelists().select("name", "field").iter_rows())
+    assert coded == dict(fk.sample(1).codelist().select("name", "field").iter_rows())
 
 
 @pytest.mark.parametrize("collection", list(KINDS))
@@ -66,12 +66,12 @@ def results(folder: Path) -> dict[str, pl.DataFrame]:
     units = SAMPLE.units.get(SAMPLE.units.ids(limit=25))
     reports = SAMPLE.reports.get(SAMPLE.reports.ids(limit=10))
     money = SAMPLE.financials(units, [2014, 2015])
-    cells = SAMPLE.cells(reports, labels=True)
+    cells = SAMPLE.reports.cells(reports, labels=True)
     panel, flows = SAMPLE.panel(money)
     unit = int(money.filter(pl.col("reason").is_null())["unit_id"][0])
-    history = SAMPLE.statement_history(unit)
+    history = SAMPLE.statement(unit)
     mirror = fk.Mirror(folder / "ruz", contents=True, register=fk.sample(3))
-    all_codes = [*SAMPLE.codelists()["field"]]
+    all_codes = [*SAMPLE.codelist()["field"]]
     return {
         "units": units, "reports": reports, "find": SAMPLE.units.find(["vzor"]),
         "financials": money, "filings": SAMPLE.filings(units, 2015), "cells": cells,
@@ -80,19 +80,19 @@ def results(folder: Path) -> dict[str, pl.DataFrame]:
         "growth": fk.growth(panel, ["sales", "roa"]),
         "summary": fk.summary(money, "sales", by=["kraj", "section"]),
         "peers": fk.peers(money, unit, "total_assets"), "history": history.frame,
-        "its filings": history.filings, "check_reports": SAMPLE.check_reports(reports),
+        "its filings": history.filings, "checks": SAMPLE.reports.check(reports),
         "count_by": SAMPLE.count_by(units),
         "estimate": SAMPLE.estimate("kraj", n=20),
         "match_places": SAMPLE.match_places(["Nitra"], level="district"),
         "match_units": SAMPLE.match_units({"n": ["x"]}, name="n"),
-        "locations": SAMPLE.locations(), "codelists": SAMPLE.codelists(), "list": SAMPLE.regions(),
+        "locations": SAMPLE.locations(), "codelists": SAMPLE.codelist(), "list": SAMPLE.regions(),
         "labels": SAMPLE.resolve_labels(units, columns=all_codes),
         "label": SAMPLE.resolve_labels(units.rename({"kraj": "home"}), columns={"home": "regions"})
         .select("home_label"),
-        "unresolved": SAMPLE.unresolved_codes(units), "templates": SAMPLE.templates(),
+        "unresolved": SAMPLE.unresolved_codes(units), "templates": SAMPLE.template(),
         "template": SAMPLE.template(699), "columns": SAMPLE.template(699, part="columns"),
-        "attachments": fk.attachments(reports), "plan": SAMPLE.financials(units, dry_run=True),
-        "download": SAMPLE.download(fk.attachments(reports).head(0), folder / "files"),
+        "attachments": fk.reports.files(reports), "plan": SAMPLE.financials(units, dry_run=True),
+        "download": SAMPLE.reports.download(fk.reports.files(reports).head(0), folder / "files"),
         "doctor": fk.doctor(register=SAMPLE), "fields": fk.fields(), "cases": SAMPLE.cases(1),
         "sync": mirror.sync(), "snapshot": mirror.snapshot().collect(),
         "holdings": mirror.holdings(), "verify": mirror.verify(),
@@ -231,6 +231,15 @@ def test_items_are_searched_in_both_languages(text: str, items: list[str]) -> No
     """Words or their beginnings, in any order, without accents and case; without a register."""
     assert fk.items(text)["item"].to_list() == items
     assert fk.items(text).schema == fk.items().schema
+
+
+def test_ratios_are_searched_as_items_are() -> None:
+    """By name and label, in both languages; what is neither is no frame either."""
+    assert fk.ratios("roe")["ratio"].to_list() == ["roe"]
+    assert fk.ratios("rentabilita aktiv")["ratio"].to_list() == ["roa"]
+    assert fk.ratios("unicorns").schema == fk.ratios().schema
+    with pytest.raises(fk.UsageError, match="give words of a name, or figures"):
+        fk.ratios("…")
 
 
 def test_a_search_without_words_is_refused() -> None:

@@ -26,7 +26,7 @@ def small() -> Sample:
 def test_it_is_found_by_the_code_of_its_seat_and_its_legal_form() -> None:
     """Not by its name, which in the sample is none of a place."""
     for given in ("Nitra", "mesto Nitra", "nitra", "SK0233500011", "500011"):
-        town = SAMPLE.units.of_place(given)
+        town = SAMPLE.units.town(given)
         assert town.select("sidlo", "pravnaForma").rows() == [("SK0233500011", "801")]
     assert "Nitra" not in town["nazovUJ"].item()
     assert town.columns == SAMPLE.units.get([365]).columns
@@ -36,15 +36,15 @@ def test_several_come_in_the_order_given() -> None:
     """Each once, from any column of names or codes."""
     codes = TOWNS["sidlo"].sort(descending=True).head(5)
 
-    assert SAMPLE.units.of_place(codes)["sidlo"].to_list() == codes.to_list()
-    assert SAMPLE.units.of_place(["Trnava", "Nitra", "Trnava"])["mesto"].to_list() == [
+    assert SAMPLE.units.town(codes)["sidlo"].to_list() == codes.to_list()
+    assert SAMPLE.units.town(["Trnava", "Nitra", "Trnava"])["mesto"].to_list() == [
         "Trnava", "Nitra",
     ]  # fmt: skip
 
 
 def test_a_region_has_a_unit_too() -> None:
     """Of its own legal form."""
-    region = SAMPLE.units.of_place("Nitriansky kraj", level="region")
+    region = SAMPLE.units.town("Nitriansky kraj", level="region")
 
     assert region.select("kraj", "pravnaForma").rows() == [("SK023", "803")]
 
@@ -55,14 +55,14 @@ def test_a_register_fetches_the_units_of_the_legal_form(tmp_path: Path) -> None:
     towns = sample.units.ids(legal_form_code="801").height
     behind = Behind(sample)
     register = behind.register()
-    assert register.units.of_place("Nitra")["sidlo"].to_list() == ["SK0233500011"]
+    assert register.units.town("Nitra")["sidlo"].to_list() == ["SK0233500011"]
     assert len(behind.sent("/api/uctovna-jednotka")) == towns > 1
     with pytest.raises(fk.UsageError, match=f"this needs {towns} requests"):
-        behind.register().units.of_place("Nitra", max_requests=1)
+        behind.register().units.town("Nitra", max_requests=1)
 
     mirror = fk.Mirror(tmp_path / "ruz", register=sample)
     mirror.sync()
-    assert mirror.units.of_place("Nitra").equals(sample.units.of_place("Nitra"))
+    assert mirror.units.town("Nitra").equals(sample.units.town("Nitra"))
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,21 @@ def test_a_register_fetches_the_units_of_the_legal_form(tmp_path: Path) -> None:
 def test_a_place_that_is_not_certain_is_refused(place: str, text: str) -> None:
     """With the codes that may be meant."""
     with pytest.raises(fk.UsageError, match=text):
-        SAMPLE.units.of_place(place)
+        SAMPLE.units.town(place)
 
 
 def test_a_place_without_its_unit_or_with_two_is_an_error() -> None:
     """Which of two is meant is not known: they are named."""
     register = fk.sample(0)
-    with pytest.raises(fk.NotFound, match="SK0233500011 has no unit of the legal form 801"):
-        register.units.of_place("Nitra")
+    with pytest.raises(fk.errors.NotFound, match="SK0233500011 has no unit of the legal form 801"):
+        register.units.town("Nitra")
     for _ in range(2):
         register.publish(nazovUJ="Obec", sidlo="SK0233500011", pravnaForma="801")
     ids = register.units.ids()["id"].to_list()
-    with pytest.raises(fk.NotFound, match=f"has 2 units .*: {ids[0]}, {ids[1]}; take the one"):
-        register.units.of_place("Nitra")
+    with pytest.raises(
+        fk.errors.NotFound, match=f"has 2 units .*: {ids[0]}, {ids[1]}; take the one"
+    ):
+        register.units.town("Nitra")
 
 
 def test_a_unit_of_another_legal_form_at_the_same_seat_is_another() -> None:
@@ -97,4 +99,4 @@ def test_a_unit_of_another_legal_form_at_the_same_seat_is_another() -> None:
     there = sample.units.scan().filter(pl.col("sidlo") == "SK0233500011").collect()
 
     assert there.height > 1
-    assert sample.units.of_place("Nitra").height == 1
+    assert sample.units.town("Nitra").height == 1
