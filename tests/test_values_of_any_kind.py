@@ -95,7 +95,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
     mirror = fk.Mirror(folder / "synced", register=fk.sample(20))
     mirror.sync()
     of_mirror: dict[str, dict[str, Any]] = {
-        "sync": {}, "snapshot": {}, "as_of": {"day": "2026-06-30"}, "changes": {}, "compact": {},
+        "sync": {}, "snapshot": {}, "as_of": {"day": "2026-06-30"}, "changes": {},
         "extract": {"path": folder / "extract", "ids": mirror.units.ids(limit=1)},
     }  # fmt: skip
     functions |= {f"mirror.{name}": (getattr(mirror, name), of) for name, of in of_mirror.items()}
