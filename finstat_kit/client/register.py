@@ -28,6 +28,7 @@ from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.frames.places.locations import Level
+from finstat_kit.frames.places.nace import Nace, checked as checked_nace
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.given_frames import AnyFrame, Frame
 from finstat_kit.protocol import wire
@@ -500,6 +501,7 @@ class Register(Inner, Checked):
         by: Grouping = "kraj",
         *,
         lang: Lang | None = None,
+        nace: Nace | None = None,
     ) -> pl.DataFrame:
         """Count the units of a frame by code, including units without a label.
 
@@ -509,15 +511,19 @@ class Register(Inner, Checked):
                 latest row that has figures.
             by: A code field: ``kraj``, ``okres``, ``sidlo``, ``pravnaForma``, ``skNace``,
                 ``druhVlastnictva`` or ``velkostOrganizacie``; or a group made from other columns:
-                ``section`` or ``division`` (NACE Rev. 2, from ``skNace``), ``age`` (whole years
+                ``section`` or ``division`` (NACE, from ``skNace``), ``age`` (whole years
                 since ``datumZalozenia``, at the register's day), or ``size_by_law`` (of financials
                 alone: the thresholds of Act 431/2002 applied to each year's figures, not the legal
                 group, which changes only after two periods).
             lang: Language of the labels, ``"sk"`` or ``"en"``; None is the register's own.
+            nace: The revision of NACE of sections and divisions, ``"2"`` or ``"2.1"``; None is the
+                one that more units have. Codes of the other are unknown, as are those that the
+                register's list lacks.
 
         Returns:
             ``code``, ``label`` (String), ``count`` (Int64), ``share`` (Float64, 0 to 1, of all
-            units), ``kind`` and ``by`` (*by*, in every row). By kind: ``labelled`` by count
+            units), ``kind`` and ``by`` (*by*, in every row; of NACE Rev. 2.1 ``section_2_1`` or
+            ``division_2_1``). By kind: ``labelled`` by count
             descending, then by code; ``unknown code``; one row ``no code``; one row ``gone`` (rows
             with ``stav``). Counts of records add up to the height of the frame.
 
@@ -534,7 +540,9 @@ class Register(Inner, Checked):
              (None, None, 1, 0.333..., 'no code', 'kraj')]
         """
         lang = self._language(lang)
-        return counts.count_by(frame, by, self._lookup, lang=lang, today=self.today)
+        return counts.count_by(
+            frame, by, self._lookup, lang=lang, today=self.today, revision=checked_nace(nace)
+        )
 
     def panel(
         self,
@@ -1035,7 +1043,9 @@ class Register(Inner, Checked):
             (String) and ``year`` (Int32, of the end of the period); then a column per item
             (Float64, euro; null if it is blank or not on the form): ``total_assets``, ``equity``,
             ``sales``, ``net_profit`` and the others of `items`; then their provenance: ``kraj``,
-            ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String, of today),
+            ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie`` (String, of
+            today), ``nace`` (String, ``2`` or ``2.1``: the revision of that activity by the
+            register's list, null of a code that the list lacks),
             ``datumZalozenia``, ``datumZrusenia`` (Date, founded and dissolved), ``nace_filed``,
             ``seat_filed``, ``postcode_filed`` (String, activity and seat on the report's title
             page), ``period_from``, ``period_to`` (Date), ``months``, ``periods_in_year`` (Int16),
@@ -1077,8 +1087,8 @@ class Register(Inner, Checked):
         """
         return methods.financials.financials(
             self._source, units, year, consolidated=consolidated, from_previous=from_previous,
-            filed_until=filed_until, items=items, family=family,
-            activity=activity, dry_run=dry_run, max_requests=max_requests, progress=progress,
+            filed_until=filed_until, items=items, family=family, activity=activity,
+            lookup=self._lookup, dry_run=dry_run, max_requests=max_requests, progress=progress,
         )  # fmt: skip
 
     def statement(

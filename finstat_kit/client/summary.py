@@ -11,6 +11,7 @@ from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.client.current import drawn_from
 from finstat_kit.client.register import Register
 from finstat_kit.frames.findings.summary import summarized
+from finstat_kit.frames.places.nace import Nace, checked
 
 
 @calls.checked_call
@@ -19,6 +20,7 @@ def summary(
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = "kraj",
     *,
+    nace: Nace | None = None,
     doubtful: bool = False,
     lang: Lang | None = None,
     register: Register | str | None = None,
@@ -38,6 +40,8 @@ def summary(
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
             end of each period.
+        nace: The revision of NACE of sections and divisions, as in `count_by`. Figures have
+            it in their column ``nace``; without that all are taken as Rev. 2.
         doubtful: Whether changes of `growth` with ``scale_doubtful`` count as others; they are left
             out and counted unless so.
         lang: Language of the labels; None means the register's.
@@ -62,7 +66,8 @@ def summary(
         not above zero), ``n_ungrouped`` (Int64, null but for ``size_by_law``: the units without
         figures, which have no size and so are in none of these groups; ``without`` is null there),
         ``n_codes`` (Int64: how many codes that the codelist lacks are in a row without a code; null
-        in the others), ``by`` (List of String: the groups).
+        in the others), ``by`` (List of String: the groups, as in
+        `count_by`).
 
     Raises:
         UsageError: An argument is wrong, a column is missing, or the frame has individual and
@@ -77,4 +82,6 @@ def summary(
     """
     source, language = drawn_from(register, lang)
     lookup = None if source is None else source._lookup
-    return summarized(figures, value, by, lookup, language, doubtful=doubtful)
+    return summarized(
+        figures, value, by, lookup, language, doubtful=doubtful, revision=checked(nace)
+    )

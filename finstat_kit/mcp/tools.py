@@ -18,7 +18,7 @@ from finstat_kit.client.session import LIVE_RATE
 from finstat_kit.errors import CacheError, NotFound, RegisterError, UsageError, invalid
 from finstat_kit.frames.financials import items as items_of
 from finstat_kit.frames.financials.history import Statement
-from finstat_kit.frames.places import groups
+from finstat_kit.frames.places import nace
 from finstat_kit.frames.text.slovak import folded
 from finstat_kit.given_units import unit_in_text
 from finstat_kit.mcp.answer import Answer, Source, answer, marked
@@ -278,9 +278,9 @@ class Tools:
 
     def _figures_of_sector(self, activity: str, year: int) -> tuple[pl.DataFrame, str]:
         """Return the figures of a sector in a year, and the lines that give them."""
-        codes = _codes(activity)
         if (number := self._beyond(None)) is not None:
             raise self._too_many("a sector", number)
+        codes = _codes(activity, self._register.codelist("activities")["code"])
         own = pl.col("skNace").str.slice(0, len(codes[0])).is_in(codes)
         records, text = self._records()
         ids = records.filter(own).select("id")
@@ -327,13 +327,21 @@ def _check(items: list[str]) -> None:
             raise invalid("items", name, "is neither an item nor a ratio", cure=cure)
 
 
-def _codes(activity: str) -> list[str]:
-    """Return the beginnings of the codes of a sector."""
+def _codes(activity: str, listed: pl.Series) -> list[str]:
+    """Return the beginnings of the codes of a sector, of a section by the register's own list."""
     if activity.isascii() and activity.isdigit() and 2 <= len(activity) <= 5:
         return [activity]
-    divisions = pl.DataFrame({"skNace": [f"{number:02}" for number in range(1, 100)]})
-    own = groups.with_group(divisions, "section").filter(section=activity.upper())
-    if own.is_empty():
-        cure = "a section, A to U, or two to five digits of a code"
+    revisions = nace.of_list(listed)
+    is_mixed = revisions["nace"].n_unique() > 1
+    revision = "2.1" if (revisions["nace"] == "2.1").sum() * 2 > revisions.height else "2"
+    section = nace.entries(revision).filter(section=activity.upper())
+    divisions = section.filter(pl.col("code").str.len_chars() == 2)["code"].to_list()
+    if not divisions:
+        letters = nace.entries(revision)["section"].unique().sort()
+        of = "" if revision == "2" else f" of NACE Rev. {revision}"
+        cure = f"a section{of}, {letters[0]} to {letters[-1]}, or two to five digits of a code"
         raise invalid("activity", activity, "is no sector", give=cure)
-    return own["skNace"].to_list()
+    if not is_mixed:
+        return divisions
+    own = pl.col("code").str.slice(0, 2).is_in(divisions) & (pl.col("nace") == revision)
+    return revisions.filter(own)["code"].to_list()

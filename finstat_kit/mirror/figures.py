@@ -22,6 +22,7 @@ from finstat_kit.client.source import Wanted
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
 from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
 from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables
+from finstat_kit.frames.places import nace
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import legible
@@ -168,6 +169,8 @@ class Figures:
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.wanted.from_previous else _PERIODS
+        listed_codes = self._state.codelists["activities"]["code"]
+        units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), listed_codes))
         carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filings_of(self._state, units, query))
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))

@@ -24,8 +24,8 @@ from finstat_kit.frames.counts.count_by import (
     COUNTS,
     KINDS,
     are_those_of,
-    check_made_by,
     checked,
+    made_by,
 )
 from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
@@ -215,11 +215,14 @@ def of_spread(
         )  # fmt: skip
         return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"])
     field: Grouping = labels.field(cast("Grouping", fields[0]))
+    made: str = field
     if field in groups.GROUPS:
-        frame = groups.with_group(frame.lazy(), field)
+        lookup = None if source is None else source._lookup
+        frame, made = groups.with_group(frame.lazy(), field, lookup=lookup)
+        frame = frame.rename({field: made} if made != field else {})
     elif field not in labels.schema_of(frame):
         raise invalid("by", field, "is not a column of the frame")
-    return _of_boxes(frame, item, field, lang, source)
+    return _of_boxes(frame, item, cast("Grouping", made), lang, source)
 
 
 def of_years(
@@ -321,14 +324,14 @@ def _of_statistic(
 def _counted(frame: labels.Frame, by: Grouping, lang: Lang, source: Register | None) -> DrawnTable:
     """Return the number of units of each code of a frame of units."""
     rows = (source or current.register()).count_by(frame, by, lang=lang)
-    return _table_of_counts(rows.rename({"count": "value"}), by, lang)
+    return _table_of_counts(rows.rename({"count": "value"}), made_by(rows, by), lang)
 
 
 def _of_counts(frame: labels.Frame, by: Grouping, lang: Lang) -> DrawnTable:
     """Return given counts, or estimates with their intervals."""
     if not are_those_of(frame, ESTIMATES):
         rows = checked(frame, by, COUNTS, "fk.count_by")
-        return _table_of_counts(rows.rename({"count": "value"}), by, lang)
+        return _table_of_counts(rows.rename({"count": "value"}), made_by(frame, by), lang)
     rows, n, listed = counts.of_estimate(frame, by)
     table = _table_of_counts(rows.rename({"count": "value"}), by, lang)
     if "high" not in rows.columns:
@@ -336,7 +339,7 @@ def _of_counts(frame: labels.Frame, by: Grouping, lang: Lang) -> DrawnTable:
     return table._replace(units=counts.drawn(n, listed, lang), measure=counts.measure(lang))
 
 
-def _table_of_counts(rows: pl.DataFrame, by: Grouping, lang: Lang) -> DrawnTable:
+def _table_of_counts(rows: pl.DataFrame, by: str, lang: Lang) -> DrawnTable:
     heading = drawing.WORDS[lang]["by"].format(by=drawing.WORDS[lang][by])
     if by in groups.ORDERED:
         rows = rows.with_columns(rank=groups.in_order(by, pl.col("code")))
@@ -477,7 +480,7 @@ def _rows_of_codes(
 
     A ``kind`` that is not one of counts is replaced by ours.
     """
-    check_made_by(frame, by)
+    made_by(frame, by)
     schema = labels.schema_of(frame)
     numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
     if value not in numbers:

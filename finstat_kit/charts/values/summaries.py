@@ -130,14 +130,22 @@ def of_frame(
         if table.is_empty()
         else table["by"][0].to_list()
     )
+    named_fields = [groups.named(field) for field in fields]
     wanted = [] if by is None else [labels.field(name) for name in arguments.names("by", by)]
-    if wanted not in (["kraj"], fields) and not table.is_empty():
+    if wanted not in (["kraj"], named_fields) and not table.is_empty():
         raise invalid(
             "by",
             by,
-            f": the summary was made by {fields}",
-            give=f"by={fields[0] if len(fields) == 1 else fields!r}",
+            f": the summary was made by {named_fields}",
+            give=f"by={named_fields[0] if len(fields) == 1 else named_fields!r}",
         )
+    # Labels and words are those of the revision of NACE.
+    other = [
+        (name, field) for name, field in zip(named_fields, fields, strict=True) if name != field
+    ]
+    table = table.rename(dict(other) | {
+        labels.FIELDS[name].label: labels.FIELDS[field].label for name, field in other
+    })  # fmt: skip
     if item is not None:
         known = table["value"].unique(maintain_order=True).to_list()
         if known and item not in known:

@@ -26,6 +26,8 @@ from finstat_kit.frames.financials.choice import Choice, listed_reports, report_
 from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.frames.financials.readings import FigureReader
+from finstat_kit.frames.places import nace
+from finstat_kit.frames.places.labels import Lookup
 from finstat_kit.frames.reports.cells import CELLS
 from finstat_kit.given_units import GIVEN, given_units
 from finstat_kit.progress import Advance, bar
@@ -178,6 +180,7 @@ def financials(
     items: str | Sequence[str] | None,
     family: str | Sequence[str] | None,
     activity: item_rules.Activity,
+    lookup: Lookup,
     dry_run: bool,
     max_requests: int | None,
     progress: bool | None,
@@ -196,6 +199,9 @@ def financials(
     wanted = Wanted(years, consolidated, from_previous, activity, until)
     if (answer := source.figures(records, wanted)) is not None:
         return found.with_nobody(answer.select(nothing.columns), years)
+    with attaching(lambda: nothing, lambda: "interrupted before the first unit was finished"):
+        revision = nace.of_codes(pl.col("skNace"), lookup("activities")["code"])
+    records = records.with_columns(nace=revision)
 
     def finish(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
         choice = choice_of_filings(source, filed, advance)

@@ -14,6 +14,7 @@ from finstat_kit.arguments import Lang, lang as checked_lang
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.places import groups, labels
+from finstat_kit.frames.places.nace import Nace
 from finstat_kit.protocol.wire import STATE
 
 COUNTS: Final = pl.Schema(
@@ -42,22 +43,21 @@ def count_by(
     *,
     lang: Lang = "sk",
     today: date | None = None,
+    revision: Nace | None = None,
 ) -> pl.DataFrame:
     """Count units by code; see `Register.count_by`."""
     name = f"name_{checked_lang(lang)}"
     schema = labels.schema_of(frame)
     by = labels.field(by)
-    if by in groups.GROUPS:
-        frame = groups.with_group(frame.lazy(), by, today)
-        schema = frame.collect_schema()
-    (column,) = labels.code_columns(schema, [by], "by")
-    codelist = labels.entries(column.codelist, lookup)
+    lazy, made_by = groups.with_group(frame.lazy(), by, today, lookup=lookup, revision=revision)
+    schema = lazy.collect_schema()
+    labels.code_columns(schema, [by], "by")
+    codelist = labels.entries(labels.FIELDS[made_by].codelist, lookup)
     # A mirror marks removed rows in its own column, including rows missing from the register.
     marks = [pl.col(STATE).is_not_null()] if STATE in schema else []
     if schema.get("gone") == pl.String:  # a column of another type is the user's
         marks.append(pl.col("gone").is_not_null())
     is_gone = pl.any_horizontal(pl.lit(value=False), *marks)
-    lazy = frame.lazy()
     if "unit_id" in schema:
         # Figures have one row per unit and year, and a unit is counted once: its size is another
         # in other years.
@@ -86,7 +86,9 @@ def count_by(
     )  # fmt: skip
     share = pl.col("count") / pl.col("count").sum()
     return (
-        counts.with_columns(share.alias("share"), kind.alias("kind"), label=label, by=pl.lit(by))
+        counts.with_columns(
+            share.alias("share"), kind.alias("kind"), label=label, by=pl.lit(made_by)
+        )
         .sort(pl.col("kind").cast(pl.Enum(KINDS)), "count", "code", descending=[False, True, False])
         .select(pl.col(column).cast(dtype) for column, dtype in COUNTS.items())
     )
@@ -113,7 +115,7 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
         UsageError: A column has another type, a count is null or negative, a kind is unknown, or
             they were made by another field.
     """
-    check_made_by(frame, by)
+    made_by(frame, by)
     columns = pl.Schema({name: columns[name] for name in columns if name != "by"})
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
@@ -138,15 +140,19 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
     return table.cast(columns)  # shares may be null, and counts of any size of integer
 
 
-def check_made_by(frame: labels.Frame, by: str) -> None:
-    """Refuse counts or an estimate that were made by another field than *by*."""
+def made_by(frame: labels.Frame, by: str) -> str:
+    """Return what counts or an estimate were made by: *by*, or the same of another revision.
+
+    Raises:
+        UsageError: They were made by another field.
+    """
     by = labels.field(by)
     if labels.schema_of(frame).get("by") != pl.String:
-        return
-    fields = frame.lazy().select(pl.col("by").unique()).collect()["by"]
+        return by
     # A column of the user may have the same name.
-    other_fields = sorted(set(fields) & set(labels.FIELDS) - {by})
-    if other_fields:
-        raise invalid(
-            "by", by, f": the frame was made by {other_fields[0]!r}", give=f"by={other_fields[0]!r}"
-        )
+    fields = set(frame.lazy().select(pl.col("by").unique()).collect()["by"]) & set(labels.FIELDS)
+    own = {by, groups.OF_2_1.get(by, by)}
+    if other_fields := sorted(fields - own):
+        other = groups.named(other_fields[0])
+        raise invalid("by", by, f": the frame was made by {other!r}", give=f"by={other!r}")
+    return max(fields, default=by, key=lambda field: field != by)

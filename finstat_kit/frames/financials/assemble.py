@@ -33,6 +33,7 @@ IDENTITY: Final = pl.Schema(
 PROVENANCE: Final = pl.Schema(
     {
         **dict.fromkeys(CARRIED, pl.String()),
+        "nace": pl.String(),
         **dict.fromkeys(DAYS, pl.Date()),
         **dict.fromkeys(FILED, pl.String()),
         "period_from": pl.Date(),
@@ -275,8 +276,10 @@ def _no_amount(item: str) -> pl.Expr:
 
 
 def carried(units: pl.LazyFrame) -> pl.LazyFrame:
-    """Return what rows carry along from the records of units."""
-    return units.select(unit_id="id", name="nazovUJ", **{n: pl.col(n) for n in (*CARRIED, *DAYS)})
+    """Return what rows carry along from the records of units, and their ``nace`` if known."""
+    nace = pl.col("nace") if "nace" in units.collect_schema() else pl.lit(None, pl.String)
+    fields = {name: pl.col(name) for name in (*CARRIED, *DAYS)}
+    return units.select(unit_id="id", name="nazovUJ", **fields, nace=nace)
 
 
 def form_order() -> pl.Expr:

@@ -64,7 +64,7 @@ def growth(
         filing of the same period; null where there is none, it is equal, or on another form that
         does not compare). Then ``scale_doubtful`` (Boolean; see `panel`): true where it is true of
         either year; `summary` leaves such pairs out. At the end the columns of the unit, for
-        groups: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie``,
+        groups: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie``, ``nace``,
         ``datumZalozenia``, ``datumZrusenia``, as far as the frame has them.
 
     Raises:
@@ -84,7 +84,7 @@ def growth(
     arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
     scale.check(labels.schema_of(panel), "panel")
-    of_units = [*assemble.CARRIED, *assemble.DAYS]
+    of_units = [*assemble.CARRIED, "nace", *assemble.DAYS]
     also = {"ico", "name", "status", "statement_id", "period_from", *of_units}
     also |= {*scale.AMOUNTS, scale.DOUBTFUL}
     table = values.narrowed(panel, names, also, "panel")

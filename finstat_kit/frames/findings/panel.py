@@ -33,7 +33,7 @@ FLOWS: Final = pl.Schema(
     }
 )
 # What belongs to a unit and not to one of its years.
-_OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "datumZalozenia", "datumZrusenia")
+_OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "nace", "datumZalozenia", "datumZrusenia")
 _PRESENT: Final = " present"
 _NO_ROW: Final = "no_filing_for_year"  # why a year has no row
 

@@ -14,6 +14,7 @@ from finstat_kit.frames.findings import values
 from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups
+from finstat_kit.frames.places.nace import Nace, checked
 from finstat_kit.given_units import ico_of
 from finstat_kit.protocol.wire import MAX_ID
 
@@ -43,6 +44,7 @@ def peers(
     by: Grouping | Sequence[Grouping] | None = ("section", "size_by_law"),
     *,
     year: int | None = None,
+    nace: Nace | None = None,
 ) -> pl.DataFrame:
     """Compare one unit with those of its group in one year.
 
@@ -57,14 +59,16 @@ def peers(
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None compares with all.
         year: None means the unit's latest with any of the values.
+        nace: The revision of NACE whose sections or divisions are the groups, ``"2"`` or
+            ``"2.1"``; None is the one that more units have.
 
     Returns:
         One row per value: ``unit_id`` (Int64), ``year`` (Int32), ``value`` (String), ``own`` value,
         ``percentile`` (share of the group's values below it, with half of those that are equal, 0
         to 1) (Float64), ``n`` (Int64: values in the group, its own among them), ``p25``,
         ``median``, ``p75`` (linear between values) (Float64), ``by`` (List of String: the groups
-        used, empty for all) and ``group`` (List of String: their codes). Where the unit has no
-        value, ``own`` and ``percentile`` are null.
+        used, as in `count_by`; empty for all) and ``group`` (List of String: their codes). Where
+        the unit has no value, ``own`` and ``percentile`` are null.
 
     Raises:
         UsageError: An argument is wrong, a column is missing, the figures lack the unit, or the
@@ -78,6 +82,7 @@ def peers(
         (19, [])
     """
     names, fields = arguments.names("value", value), groupings(by)
+    revision = checked(nace)
     check_columns(figures, fields)
     unit = _id_of(unit, figures.lazy())
     own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
@@ -91,10 +96,15 @@ def peers(
         known = ", ".join(map(str, own_rows["year"]))
         raise invalid("year", year, ": the unit has no row of it", give=f"one of {known}")
     rows = _rows(figures.lazy().filter(pl.col("year") == year), names, fields)
+    made_by = []
     for field in fields:
-        rows = groups.with_group(rows, field)
+        rows, made = groups.with_group(rows, field, revision=revision)
+        made_by.append(made)
+        if field in groups.OF_2_1:  # what is unknown is no group
+            is_known = pl.col(field).is_in(groups.codelist(made)["code"].implode())
+            rows = rows.with_columns(pl.when(is_known).then(field).alias(field))
     rows = rows.with_columns(pl.col(field).cast(pl.String) for field in fields)
-    return pl.concat(_of_value(rows, unit, name, fields) for name in names)
+    return pl.concat(_of_value(rows, unit, name, fields, made_by) for name in names)
 
 
 def _id_of(unit: int | str, figures: pl.LazyFrame) -> int:
@@ -121,7 +131,9 @@ def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFr
     return one_row_per_year(values.narrowed(frame, names, needed(fields))).table
 
 
-def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl.DataFrame:
+def _of_value(
+    rows: pl.DataFrame, unit: int, name: str, fields: list[str], made_by: list[str]
+) -> pl.DataFrame:
     present = rows.drop_nulls(name)
     own_row = rows.row(by_predicate=pl.col("unit_id") == unit, named=True)
     group_fields = list(fields)
@@ -146,6 +158,6 @@ def _of_value(rows: pl.DataFrame, unit: int, name: str, fields: list[str]) -> pl
         p25=number.quantile(0.25, "linear"),
         median=number.median(),
         p75=number.quantile(0.75, "linear"),
-        by=pl.lit(group_fields, pl.List(pl.String)),
+        by=pl.lit(made_by[: len(group_fields)], pl.List(pl.String)),
         group=pl.lit(codes, pl.List(pl.String)),
     ).cast(PEERS)

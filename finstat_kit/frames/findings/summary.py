@@ -15,6 +15,7 @@ from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import scale, values
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups, labels
+from finstat_kit.frames.places.nace import Nace
 from finstat_kit.frames.text.catalogue import Words
 
 _MOST_GROUPS: Final = 2
@@ -111,7 +112,7 @@ def needed(by: Sequence[str]) -> set[str]:
         name
         for field in by
         for name in (groups.GROUPS[field].needs if field in groups.GROUPS else (field,))
-    }
+    } | ({"nace"} if {*by} & groups.OF_2_1.keys() else set())
 
 
 def summarized(
@@ -122,6 +123,7 @@ def summarized(
     lang: Lang,
     *,
     doubtful: bool,
+    revision: Nace | None = None,
 ) -> pl.DataFrame:
     """Summarize figures; see `finstat_kit.client.summary.summary`.
 
@@ -132,16 +134,19 @@ def summarized(
         lookup: Of the register; None is none, and then no code of a field is unknown.
         lang: Of the labels.
         doubtful: Whether pairs with a year in thousands count as others.
+        revision: Of NACE, as given.
     """
     names, fields = arguments.names("value", value), groupings(by)
     check_columns(figures, fields)
     scale.check(labels.schema_of(figures), "figures")
     table = values.narrowed(figures, names, {scale.DOUBTFUL, *needed(fields)})
     table, _ = one_row_per_year(table)
+    listed, made_by = dict[str, pl.DataFrame | None](), list[str]()
     for field in fields:
-        table = groups.with_group(table, field)
+        table, made = groups.with_group(table, field, lookup=lookup, revision=revision)
+        made_by.append(made)
+        listed[field] = _entries(made, lookup)
     table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
-    listed = {field: _entries(field, lookup) for field in fields}
     table = table.with_columns(_with_unknown(listed))
     keys = [*fields, "year"]
     parts = [_of_value(table, name, keys, doubtful=doubtful) for name in names]
@@ -155,7 +160,7 @@ def summarized(
         .with_columns(
             n_ungrouped=pl.when(of_figures).then(pl.col("n_ungrouped").fill_null(0)),
             without=pl.when(not of_figures).then("without"),
-            by=pl.lit(fields, pl.List(pl.String)),
+            by=pl.lit(made_by, pl.List(pl.String)),
             **{labels.FIELDS[field].label: _label(field, listed[field], lang) for field in fields},
         )
         .sort(order, nulls_last=True)

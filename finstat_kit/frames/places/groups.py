@@ -1,22 +1,23 @@
 """Groups that are published and that no field of a record holds: made from other columns.
 
-``section`` and ``division`` of NACE Rev. 2, ``age`` in whole years, and ``size_by_law``.
+``section`` and ``division`` of NACE, ``age`` in whole years, and ``size_by_law``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date
 from functools import cache
 from typing import Final, NamedTuple
 
 import polars as pl
 
-from finstat_kit.errors import invalid
+from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials.reasons import has_figures
+from finstat_kit.frames.places import nace
+from finstat_kit.frames.places.nace import Nace
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.given_frames import Frame
-from finstat_kit.protocol.shipped import data_folder
 
 
 class Group(NamedTuple):
@@ -36,9 +37,13 @@ class Group(NamedTuple):
 
 
 _RECORDS: Final = "fk.units.get or fk.financials"
+# What groups of activities of NACE Rev. 2.1 are made by, where nobody gives names: the codelist,
+# the words of charts, the column "by".
+OF_2_1: Final = {"section": "section_2_1", "division": "division_2_1"}
 GROUPS: Final = {
     "section": Group("section_label", ("skNace",), _RECORDS),
     "division": Group("division_label", ("skNace",), _RECORDS),
+    **{made_by: Group(f"{made_by}_label", ("skNace",), _RECORDS) for made_by in OF_2_1.values()},
     "age": Group("age_label", ("datumZalozenia",), _RECORDS),
     "size_by_law": Group(
         "size_by_law_label",
@@ -75,13 +80,13 @@ def codelist(by: str) -> pl.DataFrame:
         rows = [(code, label, scale["en"][code]) for code, label in scale["sk"].items()]
         return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
     is_section = pl.col("code").str.len_chars() == 1
-    return _nace().filter(is_section if by == "section" else ~is_section).select(names)
+    entries = nace.entries("2.1" if by in OF_2_1.values() else "2")
+    return entries.filter(is_section if by.startswith("section") else ~is_section).select(names)
 
 
-@cache
-def _nace() -> pl.DataFrame:
-    path = data_folder() / "facts" / "nace.tsv"
-    return pl.read_csv(path, separator="\t", infer_schema=False, quote_char=None)
+def named(made_by: str) -> str:
+    """Return the name of a group, whatever the revision of NACE that it is made by."""
+    return next((by for by, other in OF_2_1.items() if other == made_by), made_by)
 
 
 def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
@@ -104,34 +109,105 @@ def is_of_figures(by: str) -> bool:
     return by in GROUPS and GROUPS[by].of_figures
 
 
-def with_group(frame: Frame, by: str, today: date | None = None) -> Frame:
+def with_group(
+    frame: Frame,
+    by: str,
+    today: date | None = None,
+    *,
+    lookup: Callable[[str], pl.DataFrame] | None = None,
+    revision: Nace | None = None,
+) -> tuple[Frame, str]:
     """Add the codes of a group as a column of its name; a field of records is left as it is.
 
     Args:
         frame: The frame, checked.
         by: A derived group or a code field.
         today: The day of an age; None is the end of the period of each row.
+        lookup: Returns the codelists of the register; None takes activities without a column
+            ``nace`` as Rev. 2.
+        revision: Of NACE, whose groups are wanted; None is the one that more units have.
+
+    Returns:
+        The frame, and what its groups are made by: *by*, or a value of `OF_2_1`.
     """
     if by not in GROUPS:
-        return frame
+        return frame, by
     columns = frame.lazy().collect_schema()
     check(by, columns)
-    return frame.with_columns(_codes(by, columns, today).alias(by))
-
-
-def _codes(by: str, columns: pl.Schema, today: date | None) -> pl.Expr:
+    if by in OF_2_1:
+        code, made_by = _activity(frame, by, lookup, revision)
+        return frame.with_columns(code.alias(by)), made_by
     if by == "age":
-        return _age(pl.lit(today) if today is not None else _end(columns))
-    if by == "size_by_law":
-        return _size(columns)
-    digits = pl.col("skNace").cast(pl.String).str.slice(0, 2)
-    if by == "division":
-        return digits
-    divisions = _nace().filter(pl.col("code").str.len_chars() == 2)
-    # Digits of no division stay, as an unknown code.
-    return digits.replace_strict(
-        divisions["code"], divisions["section"], default=digits, return_dtype=pl.String
-    )
+        return frame.with_columns(_age(pl.lit(today) if today else _end(columns)).alias(by)), by
+    return frame.with_columns(_size(columns).alias(by)), by
+
+
+def _activity(
+    frame: Frame,
+    by: str,
+    lookup: Callable[[str], pl.DataFrame] | None,
+    revision: Nace | None,
+) -> tuple[pl.Expr, str]:
+    """Return the codes of sections or divisions, and what they are made by.
+
+    A code that is not in the register's list, or is of the other revision, is left as it is.
+    """
+    code, columns = pl.col("skNace").cast(pl.String), frame.lazy().collect_schema()
+    listed = None
+    if "nace" in columns:
+        own = pl.col("nace").cast(pl.String)
+    elif lookup is not None:
+        listed = lookup("activities")["code"]
+        own = nace.of_codes(code, listed)
+    else:
+        own = nace.of_rev_2(code)
+    counts = _units_of_revisions(frame, own, listed)
+    if revision is None:
+        revision = "2.1" if counts.get("2.1", 0) > counts.get("2", 0) else "2"
+        _warn_of_other(revision, counts)
+    entries = nace.entries(revision).filter(pl.col("code").str.len_chars() == 2)
+    division = code.str.slice(0, 2)
+    group = division if by == "division" else division.replace_strict(
+        entries["code"], entries["section"], default=None, return_dtype=pl.String
+    )  # fmt: skip
+    # Neither a section nor a division is written like one that is unknown.
+    unknown = pl.when(code.str.len_chars() < 3).then("?" + code).otherwise(code)
+    is_one = (own == revision) & division.is_in(entries["code"].implode())
+    return pl.when(is_one).then(group).otherwise(unknown), OF_2_1[by] if revision == "2.1" else by
+
+
+def _units_of_revisions(
+    frame: Frame, own: pl.Expr, listed: pl.Series | None
+) -> dict[str | None, int]:
+    """Return how many units have a code of each revision, and "both" of one that may be either."""
+    columns = frame.lazy().collect_schema()
+    unit = pl.col("unit_id") if "unit_id" in columns else pl.int_range(pl.len())
+    in_both: list[str] = []
+    if listed is not None:
+        in_both = nace.of_list(listed).filter("in_both")["code"].to_list()
+    both = pl.col("skNace").cast(pl.String).is_in(in_both)
+    units = frame.lazy().select(own=own, unit=unit, both=both)
+    counts = units.group_by("own").agg(pl.col("unit").n_unique()).collect()
+    may_be_either = units.filter("both").select(pl.col("unit").n_unique()).collect().item()
+    return {**dict(counts.iter_rows()), "both": may_be_either}
+
+
+def _warn_of_other(revision: Nace, counts: dict[str | None, int]) -> None:
+    """Warn of units with activities of the other revision, or of a code that may be of either."""
+    (other,) = set(nace.REVISIONS) - {revision}
+    texts = []
+    if counts.get(other):
+        texts.append(
+            f"{counts[other]:,} units have activities of NACE Rev. {other}, which are unknown "
+            f"among groups of Rev. {revision}: nace={other!r} groups those"
+        )
+    if counts["both"]:
+        texts.append(
+            f"{counts['both']:,} units have activities that are in both revisions, taken as the "
+            "one that more codes of the register's list have"
+        )
+    if texts:
+        warn("; ".join(texts))
 
 
 def _end(columns: pl.Schema) -> pl.Expr:

@@ -47,10 +47,11 @@ FIELDS: Final = {
 CODES_ARE_TEXT: Final = (
     "codes are text, since a number loses its leading zeros: read the column as String"
 )
-_KNOWN: Final = (*CODELISTS, *groups.GROUPS)
+NAMED: Final = tuple(name for name in FIELDS if name not in groups.OF_2_1.values())
+_KNOWN: Final = (*CODELISTS, *(name for name in groups.GROUPS if name in NAMED))
 
 
-def field(by: Name, fields: Iterable[str] = FIELDS) -> Name:
+def field(by: Name, fields: Iterable[str] = NAMED) -> Name:
     """Return the field that is named, by itself or by the column of its labels.
 
     >>> field("region"), field("kraj")
@@ -126,8 +127,8 @@ def unresolved_codes(frame: Frame, lookup: Lookup, *, columns: Columns = None) -
 def likely_codes(unknown: Iterable[str], codes: Iterable[str]) -> list[str | None]:
     """Return which code of a codelist each unknown code probably stands for, None where unclear.
 
-    It may have blanks or small letters, be the one used until 2018, or be that of a municipality in
-    another district: its last six digits are its own for good.
+    It may have blanks or small letters, have lost its first zero, be the one used until 2018, or be
+    that of a municipality in another district: its last six digits are its own for good.
     """
     entries_of = defaultdict[str, set[str]](set)
     for entry in codes:
@@ -137,7 +138,8 @@ def likely_codes(unknown: Iterable[str], codes: Iterable[str]) -> list[str | Non
     likely = []
     for code in unknown:
         plain = "".join(code.split()).upper()
-        found = entries_of.get(plain) or entries_of.get(old_code(plain) or "") or set()
+        readings = (plain, old_code(plain) or "", f"0{plain}")
+        found = next((entries_of[code] for code in readings if code in entries_of), set())
         likely.append(min(found) if len(found) == 1 else None)
     return likely
 
@@ -196,14 +198,14 @@ def code_columns(
     elif isinstance(columns, Iterable):
         fields = [_known_field(name) for name in columns]
     else:
-        raise invalid("columns", columns, "is not a list", give=f"some of {list(FIELDS)} in one")
+        raise invalid("columns", columns, "is not a list", give=f"some of {list(NAMED)} in one")
     for column in fields:
         _check_column(schema, column, argument)
     return fields
 
 
 def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
-    if not isinstance(column.codelist, str) or column.codelist not in _KNOWN:
+    if not isinstance(column.codelist, str) or column.codelist not in {*_KNOWN, *groups.GROUPS}:
         raise invalid(
             "columns",
             ...,
@@ -225,14 +227,14 @@ def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
 def _known_field(field: str) -> CodeColumn:
     by_label = {column.label: name for name, column in FIELDS.items()}
     if not isinstance(field, str):
-        raise invalid("columns", ..., f": {field!r} is not known", give=f"some of {list(FIELDS)}")
+        raise invalid("columns", ..., f": {field!r} is not known", give=f"some of {list(NAMED)}")
     field = by_label.get(field, field)
     if field not in FIELDS:
         raise invalid(
             "columns",
             ...,
             f": {field!r} is not known",
-            cure=f"{near(field, FIELDS)}give some of {list(FIELDS)}, or name its codelist: "
+            cure=f"{near(field, NAMED)}give some of {list(NAMED)}, or name its codelist: "
             f"columns={{{field!r}: 'regions'}}",
         )
     return FIELDS[field]

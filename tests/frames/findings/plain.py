@@ -27,16 +27,17 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 
 def section_of(row: Row) -> str | None:
-    """Return the section of an activity; of no division its digits."""
+    """Return the section of an activity; a code that is none of five digits is left as it is."""
     code = row["skNace"]
     if code is None:
         return None
-    digits = str(code)[:2]
-    number = int(digits)
+    if len(str(code)) < 3:
+        return f"?{code}"
+    number = int(str(code)[:2])
     for letter, (first, last) in SECTIONS.items():
         if first <= number <= last and number not in NO_DIVISIONS:
-            return letter
-    return digits
+            return letter if len(str(code)) == 5 else str(code)
+    return str(code)
 
 
 def age_of(row: Row, at: date | None = None) -> str | None:

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 
 import finstat_kit as fk
-from finstat_kit.frames.places import groups
+from finstat_kit.frames.places import groups, nace
 from tests.frames.findings.conftest import SAMPLE
 from tests.frames.findings.plain import NO_DIVISIONS, SECTIONS, Row, age_of, section_of, size_of
 from tests.support.examples import slow
@@ -27,8 +27,13 @@ def test_every_division_is_in_its_section() -> None:
     assert divisions.height == 88
     assert not sections.null_count().sum_horizontal()[0]
     assert not divisions.null_count().sum_horizontal()[0]
-    codes = [f"{number:02}{rest}" for number in range(100) for rest in ("", "110", "900")]
-    coded = groups.with_group(pl.DataFrame({"skNace": codes}), "section")
+    classes = (
+        nace.entries("2").drop_nulls("classes").select("code", pl.col("classes").str.split(" "))
+    )
+    codes = [f"{code}{last}0" for code, own in classes.iter_rows() for last in own]
+    assert len(codes) == 615
+    codes += ["01110"[:length] for length in range(1, 5)] + ["00110", "04110", "1110"]
+    coded = groups.with_group(pl.DataFrame({"skNace": codes}), "section")[0]
     assert coded["section"].to_list() == [section_of({"skNace": code}) for code in codes]
 
 
@@ -47,7 +52,7 @@ def test_groups_are_counted_in_units_and_in_figures(figures: pl.DataFrame) -> No
     assert dict(counts.filter(code="G").select("label", "by").rows()) == {
         "Wholesale and retail trade; repair of motor vehicles and motorcycles": "section"
     }
-    assert counts.filter(kind="unknown code").select("code", "count").rows() == [("04", 7)]
+    assert counts.filter(kind="unknown code").select("code", "count").rows() == [("04120", 7)]
     living = units.filter(pl.col("stav").is_null()).to_dicts()
     expected = Counter(age_of(row, SAMPLE.today) for row in living)
     found = ages.filter(pl.col("kind").is_in(["labelled", "no code"]))
@@ -105,7 +110,7 @@ def test_a_size_is_that_of_the_thresholds(row: dict[str, object], size: str) -> 
               "velkostOrganizacie": pl.String, "period_to": pl.Date}  # fmt: skip
     frame = pl.DataFrame([NEVER | row], schema=schema)
 
-    assert groups.with_group(frame, "size_by_law")["size_by_law"].to_list() == [size]
+    assert groups.with_group(frame, "size_by_law")[0]["size_by_law"].to_list() == [size]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_the_law_sorts_businesses_alone(family: str | None, size: str | None) ->
     row = {"total_assets": 1.0, "sales": 1.0, "velkostOrganizacie": "01", "family": family,
            "period_to": date(2022, 12, 31)}  # fmt: skip
 
-    sizes = groups.with_group(pl.DataFrame([row]), "size_by_law")
+    sizes = groups.with_group(pl.DataFrame([row]), "size_by_law")[0]
 
     assert sizes["size_by_law"].to_list() == [size]
 
@@ -138,7 +143,7 @@ def test_an_age_is_in_whole_years(born: date | None, end: date, code: str | None
     frame = pl.DataFrame({"datumZalozenia": [born], "period_to": [end]},
                          schema={"datumZalozenia": pl.Date, "period_to": pl.Date})  # fmt: skip
 
-    assert groups.with_group(frame, "age")["age"].to_list() == [code]
+    assert groups.with_group(frame, "age")[0]["age"].to_list() == [code]
 
 
 def test_a_column_of_nulls_alone_needs_no_type() -> None:
@@ -146,10 +151,10 @@ def test_a_column_of_nulls_alone_needs_no_type() -> None:
     needed = {name: [None] for group in groups.GROUPS.values() for name in group.needs}
     frame = pl.DataFrame(needed | {"year": [None]})
 
-    for by in groups.GROUPS:
+    for by in ("section", "division", "age", "size_by_law"):
         expected = "unknown" if by == "size_by_law" else None
-        assert SAMPLE.count_by(frame, by)["code"].to_list() == [expected]  # type: ignore[arg-type]
-        assert groups.with_group(frame, by)[by].to_list() == [expected]
+        assert SAMPLE.count_by(frame, by)["code"].to_list() == [expected]
+        assert groups.with_group(frame, by)[0][by].to_list() == [expected]
 
 
 def test_a_size_needs_figures() -> None:
