@@ -38,11 +38,11 @@ from .client.register import LIVE as LIVE, Register as Register
 from .client.sample import sample as sample
 from .client.summary import summary as summary
 from .errors import RegisterError as RegisterError, UsageError as UsageError
+from .frames.codebook.fields import fields as fields
 from .frames.files.write import write as write
 from .frames.financials.ratios import ratios as ratios
 from .frames.findings.growth import growth as growth
 from .frames.findings.peers import peers as peers
-from .frames.text.fields import fields as fields
 from .health.report import doctor as doctor
 from .mirror.mirror import Mirror as Mirror
 from .widgets.change_picker import ChangePicker as ChangePicker

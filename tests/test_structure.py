@@ -110,13 +110,9 @@ def circle_in(arrows: dict[str, set[str]]) -> list[str]:
 
 
 FOLDERS = sorted(p.parent.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("__init__.py"))
-# What describes columns of every kind stands below those that it describes.
-NOT_YET = {"frames": pytest.mark.xfail(reason="fields and quantities await a folder of their own")}
 
 
-@pytest.mark.parametrize(
-    "folder", [pytest.param(name, marks=NOT_YET.get(name, ())) for name in FOLDERS]
-)
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_no_folder_has_a_circle_of_imports(folder: str) -> None:
     """What lies in a folder, files and folders alike, can be put in an order of reading."""
     inside = tuple(part for part in folder.split("/") if part != ".")

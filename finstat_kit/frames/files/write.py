@@ -12,7 +12,7 @@ from polars import selectors as cs
 
 from finstat_kit import arguments, calls, given_frames
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.files.quantities import quantities
+from finstat_kit.frames.codebook.quantities import quantities
 from finstat_kit.frames.files.xlsx import sheets
 from finstat_kit.in_place import put
 
@@ -96,7 +96,7 @@ def write(
     if form == "csv":
         data = _csv_for_excel(frame, decimal_comma)
     else:
-        from finstat_kit.frames.text import fields as codebook  # it knows all results
+        from finstat_kit.frames.codebook import fields as codebook  # loads every result
 
         book = codebook.fields(frame) if codebook.is_known(frame) else None
         data = rendered(frame, form, note=note, book=book)

@@ -10,7 +10,7 @@ import polars as pl
 from polars import selectors as cs
 
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.files.quantities import quantities
+from finstat_kit.frames.codebook.quantities import quantities
 from finstat_kit.frames.financials import assemble
 
 _MOST_ROWS: Final = 1_048_575

@@ -9,8 +9,8 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments, calls
+from finstat_kit.frames.codebook.quantities import quantity_of
 from finstat_kit.frames.counts import count_by, estimation
-from finstat_kit.frames.files.quantities import quantity_of
 from finstat_kit.frames.financials import assemble, filings, items, ratios
 from finstat_kit.frames.financials.reasons import STATUS
 from finstat_kit.frames.findings import panel, peers, scale, summary

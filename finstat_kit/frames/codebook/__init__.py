@@ -1,0 +1,1 @@
+"""What the columns of results mean, and what their values are."""
