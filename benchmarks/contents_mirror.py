@@ -24,7 +24,7 @@ from timing import Figure, memory, side_by_side
 import finstat_kit as fk
 from finstat_kit.mirror.storage.cells import split
 from finstat_kit.mirror.storage.folder import Folder
-from finstat_kit.mirror.storage.logs import TEMPLATES
+from finstat_kit.mirror.storage.logs import CODELISTS, TEMPLATES
 from finstat_kit.mirror.storage.rows import LISTED, RECORD, answers_of, rows_of, schema_of
 from finstat_kit.mirror.storage.runs import Settings
 from finstat_kit.mirror.storage.writer import Batch, Writer
@@ -169,6 +169,10 @@ def write(folder: Path, filings: int, records: pl.DataFrame) -> list[float]:
     forms = {id_: template_bodies()[id_].decode() for id_ in (687, 699)}
     templates = {"version": 1, "id": forms.keys(), "seen": _DAY, "body": forms.values()}
     writer.append(Batch("templates", pl.DataFrame(templates, schema=TEMPLATES)))
+    activities = {"version": 1, "name": "activities", "code": [*_SECTORS, "45200"]}
+    entries = pl.DataFrame(activities, schema_overrides={"version": pl.Int64})
+    empty = pl.DataFrame(schema=CODELISTS)
+    writer.append(Batch("codelists", pl.concat([empty, entries], how="diagonal")))
     for start in range(0, filings, _BATCH):
         ids = np.arange(start, min(start + _BATCH, filings)) + 1
         for name in ("reports", "statements"):

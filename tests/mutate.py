@@ -69,6 +69,20 @@ MUTATIONS = [
         "0.9 * number",
         "test_the_names_that_are_compared_have_all_that_are_alike",
     ),
+    Mutation(
+        "a code that the register's list lacks is in no section",
+        "groups.py:_activity",
+        "(own == revision) & ",
+        "",
+        "test_a_code_that_the_list_does_not_have_is_unknown",
+    ),
+    Mutation(
+        "a list with 95.31 and without division 45 is of NACE Rev. 2.1",
+        "nace.py:of_list",
+        'pl.lit("2.1" if has_new else "2")',
+        'pl.lit("2")',
+        "test_a_code_is_grouped_by_the_list_of_its_register",
+    ),
     # A stream is complete or an error.
     Mutation(
         "every id of a page is above the cursor",

@@ -217,8 +217,7 @@ def of_spread(
     field: Grouping = labels.field(cast("Grouping", fields[0]))
     made: str = field
     if field in groups.GROUPS:
-        lookup = None if source is None else source._lookup
-        frame, made = groups.with_group(frame.lazy(), field, lookup=lookup)
+        frame, made = groups.with_group(frame.lazy(), field)
         frame = frame.rename({field: made} if made != field else {})
     elif field not in labels.schema_of(frame):
         raise invalid("by", field, "is not a column of the frame")

@@ -143,7 +143,7 @@ def summarized(
     table, _ = one_row_per_year(table)
     listed, made_by = dict[str, pl.DataFrame | None](), list[str]()
     for field in fields:
-        table, made = groups.with_group(table, field, lookup=lookup, revision=revision)
+        table, made = groups.with_group(table, field, revision=revision)
         made_by.append(made)
         listed[field] = _entries(made, lookup)
     table = table.with_columns(pl.col(field).cast(pl.String) for field in fields)
