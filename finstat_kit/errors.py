@@ -7,7 +7,6 @@
     ├── RateLimited              429 for longer than a request may wait; `.retry_after` in seconds
     ├── BadRequest               the register refuses the request (4xx)
     ├── NotFound                 no record for an id; `.ids`
-    ├── NotHeld                  a served mirror does not hold what was requested
     ├── ProtocolError            valid JSON that breaks the contract, with the path of the value
     │   └── PagingError          a page that does not move forward
     ├── CacheError               the cache file: damage, or a missing reply
@@ -278,14 +277,6 @@ class NotFound(RegisterError):
     ) -> None:
         super().__init__(message, cure=cure, partial=partial)
         self.ids = list(ids)
-
-
-class NotHeld(RegisterError):
-    """A served mirror does not hold what was requested; the register itself may have it.
-
-    The message says as of which day the mirror is and what it holds. Another attempt would be
-    answered in the same way.
-    """
 
 
 class ProtocolError(RegisterError):

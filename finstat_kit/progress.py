@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 Advance = Callable[[int], object]
-Total = Callable[[threading.Event], int | None]
+Total = Callable[[], int | None]
 
 
 @contextmanager
@@ -20,8 +18,7 @@ def bar(
 
     Args:
         what: The noun of the counted things: ids, records.
-        total: The expected number, or a function that fetches it. The function is called only for
-            a bar, in parallel with the work, with an event that is set when the block ends.
+        total: The expected number, or a function that fetches it, which is called only for a bar.
             Without a number the bar has no end.
         watched: Whether the work may take long enough for a bar, as requests to a real host do.
         progress: True or False forces the choice; None shows a bar for such work in a notebook or
@@ -40,25 +37,9 @@ def bar(
         from tqdm.notebook import tqdm as shown
     else:
         from tqdm import tqdm as shown  # type: ignore[assignment]
-    known = total if isinstance(total, int) else None
-    with shown(total=known, unit=f" {what}", unit_scale=False, smoothing=0.1) as tqdm_bar:
-        if isinstance(total, int):
-            yield tqdm_bar.update
-            return
-        over = threading.Event()
-        pool = ThreadPoolExecutor(1, thread_name_prefix="finstat_kit total")
-        counted = pool.submit(total, over)
-
-        def advance(n: int) -> None:
-            if tqdm_bar.total is None and counted.done():
-                tqdm_bar.total = counted.result()
-            tqdm_bar.update(n)
-
-        try:
-            yield advance
-        finally:
-            over.set()
-            pool.shutdown(wait=True, cancel_futures=True)
+    number = total if isinstance(total, int) else total()
+    with shown(total=number, unit=f" {what}", unit_scale=False, smoothing=0.1) as tqdm_bar:
+        yield tqdm_bar.update
 
 
 def _in_notebook() -> bool:

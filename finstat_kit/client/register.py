@@ -20,9 +20,10 @@ from finstat_kit.calls import Checked
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.fetching import Requested
+from finstat_kit.client.collections.listing import Listing
 from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Session
-from finstat_kit.client.source import Inner, Source
+from finstat_kit.client.source import Allowance, Inner, Source
 from finstat_kit.client.units import Units
 from finstat_kit.errors import invalid
 from finstat_kit.frames.counts import count_by as counts
@@ -706,10 +707,9 @@ class Register(Inner, Checked):
             [(365, 'Skúška Orol 510, s. r. o.', 'ico_padded'),
              (578, 'Skúška Dub 207, s. r. o.', 'name'), (None, None, 'ambiguous')]
         """
-        return methods.match_units.match_units(
-            self._source, frame, ico=ico, name=name, place=place, dry_run=dry_run,
-            max_requests=max_requests, progress=progress,
-        )  # fmt: skip
+        by = {"ico": ico, "name": name, "place": place}
+        allowance = Allowance(max_requests, progress)
+        return methods.match_units.match_units(self._source, frame, by, allowance, dry_run=dry_run)
 
     def estimate(
         self,
@@ -745,8 +745,8 @@ class Register(Inner, Checked):
             the whole list), ``n`` (records drawn), ``listed`` (their list) and *by*, in the order
             of `count_by`. Every code of the codelist has a row for every *by*, and so has each
             other kind: ``unknown codes`` (all codes outside the codelist), ``no code``, ``gone``,
-            ``no record`` (404) and ``unreadable`` (a record that breaks the register's format). A
-            group without a hit has the count 0, and ``count_high`` is its upper bound.
+            ``no record`` (of ids without a readable one). A group without a hit has the count 0,
+            and ``count_high`` is its upper bound.
 
             In at least 95 % of samples the true count of a code lies between ``count_low`` and
             ``count_high``, for each row separately.
@@ -765,10 +765,9 @@ class Register(Inner, Checked):
             >>> some.select("n", "listed").row(0)
             (500, 20000)
         """
-        return methods.estimate.estimate(
-            self._source, by, n=n, seed=seed, changed_since=changed_since,
-            max_requests=max_requests, lang=self._language(lang), progress=progress,
-        )  # fmt: skip
+        listing = Listing(self._source, "units", changed_since)
+        allowance, lang = Allowance(max_requests, progress), self._language(lang)
+        return methods.estimate.estimate(self._source, by, (n, seed), listing, allowance, lang)
 
     def template(
         self,
@@ -932,10 +931,9 @@ class Register(Inner, Checked):
             >>> filed.select("year", "months", "kind", "counts").rows()
             [(2015, 12, 'Riadna', True)]
         """
-        return methods.financials.filings(
-            self._source, units, year, consolidated=consolidated, filed_until=filed_until,
-            max_requests=max_requests, progress=progress,
-        )  # fmt: skip
+        wanted = methods.financials.wanted(year, consolidated=consolidated, filed_until=filed_until)
+        allowance = Allowance(max_requests, progress)
+        return methods.financials.filings(self._source, units, wanted, allowance)
 
     def items(
         self,
@@ -1085,11 +1083,14 @@ class Register(Inner, Checked):
             >>> money.select("year", "template", "total_assets", "net_profit", "reason").rows()
             [(2014, 699, 29192.0, 1334.0, None), (2015, 699, 25269.0, 4898.0, None)]
         """
-        return methods.financials.financials(
-            self._source, units, year, consolidated=consolidated, from_previous=from_previous,
-            filed_until=filed_until, items=items, family=family, activity=activity,
-            lookup=self._lookup, dry_run=dry_run, max_requests=max_requests, progress=progress,
+        wanted = methods.financials.wanted(
+            year, consolidated=consolidated, from_previous=from_previous, filed_until=filed_until,
+            items=items, family=family, activity=activity,
         )  # fmt: skip
+        if dry_run:
+            return methods.financials.plan(self._source, units, wanted)
+        allowance = Allowance(max_requests, progress)
+        return methods.financials.financials(self._source, units, wanted, allowance)
 
     def statement(
         self,

@@ -8,6 +8,7 @@ import polars as pl
 
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.source import Allowance
 from finstat_kit.frames.reports import attachments
 from finstat_kit.given_frames import Frame
 from finstat_kit.protocol import wire
@@ -86,10 +87,8 @@ class Documents(Collection):
             ...     fk.annual_reports.download(files, folder)["status"].to_list()
             ['downloaded', 'downloaded']
         """
-        return methods.downloads.download(
-            self._source, files, folder, max_bytes=max_bytes, max_requests=max_requests,
-            progress=progress,
-        )  # fmt: skip
+        allowance = Allowance(max_requests, progress)
+        return methods.downloads.download(self._source, files, folder, max_bytes, allowance)
 
 
 class Reports(Documents):

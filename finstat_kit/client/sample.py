@@ -17,12 +17,12 @@ import orjson
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, Since
 from finstat_kit.calls import checked_call
-from finstat_kit.client.collections.fetching import Requested
+from finstat_kit.client.collections.fetching import Requested, scan_by_ids
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
-from finstat_kit.client.source import Source
+from finstat_kit.client.source import Get, Source
 from finstat_kit.errors import ProtocolError, UsageError, invalid
 from finstat_kit.frames.text import number_format, unit_names
 from finstat_kit.frames.text.catalogue import Words
@@ -47,12 +47,21 @@ Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 class _SampleSource(Requested):
     """What answers for a sample, which holds the names of its units."""
 
-    in_process = True
     has_names = True
 
     def __init__(self, session: Session, names: Callable[[], pl.DataFrame]) -> None:
         super().__init__(session)
         self._names = names
+
+    @property
+    def at_hand(self) -> bool:
+        # What a sample answers to a scan could not be replayed: its records are no list.
+        return self.session.exchange.cache is None
+
+    def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
+        if not self.at_hand:
+            return super().scan(name, changed_since, get)
+        return scan_by_ids(self, name, changed_since, get, "raise")
 
     def names(self) -> pl.DataFrame:
         return self._names()

@@ -1,22 +1,20 @@
-"""What a register is inside: its session, and all that the package uses of it beside users."""
+"""The exchange of a register and its settings."""
 
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from datetime import date
-from typing import Final, TypeVar
+from typing import Final
 
 import polars as pl
 
-from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.requests import Request
-from finstat_kit.transport import forks
+from finstat_kit.errors import attaching
+from finstat_kit.progress import Advance, bar
 from finstat_kit.transport.exchange import Exchange
 
-T = TypeVar("T")
 # Requests per second of a real host, unless another rate is given: none is published, and other
 # clients of the register send four to five.
 LIVE_RATE: Final = 5.0
@@ -24,16 +22,6 @@ LIVE_CONNECTIONS: Final = 4
 # Seconds of its replies, as others wrote down: 168 requests one after the other in 168 s, 66 in
 # 118 s, with pauses of 0.25 s.
 _LIVE_REPLY: Final = (0.75, 1.5)
-
-
-class Fetched:
-    """The codelists and forms of a register, each fetched once."""
-
-    def __init__(self) -> None:
-        self.codelists: dict[str, pl.DataFrame] = {}
-        self.forms: dict[int, Form | None] = {}
-        self.listed_forms: list[Form] | None = None
-        self.lock = forks.free_in_child(threading.Lock())
 
 
 @dataclass(slots=True)
@@ -50,7 +38,6 @@ class Session:
         today: Returns the register's day.
         max_age: Seconds for which cached records are used without checking for changes.
         replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
-        fetched: Codelists and forms fetched so far.
     """
 
     exchange: Exchange
@@ -63,7 +50,6 @@ class Session:
     today: Callable[[], date]
     max_age: float = 0.0
     replayed: bool = False
-    fetched: Fetched = field(default_factory=Fetched)
 
     @property
     def watched(self) -> bool:
@@ -93,15 +79,40 @@ class Session:
         url = self.exchange.base_url
         return f"the same line continues where replies are kept: fk.use({url!r}, cache='ruz.cache')"
 
-    def cached_for_the_day(
-        self, request: Request[T], stop: threading.Event | None = None, *, refresh: bool = False
-    ) -> T:
-        """Return the value of a reply cached on the register's day, else send the request.
+    @contextmanager
+    def working(
+        self,
+        what: str,
+        number: int,
+        so_far: Callable[[], pl.DataFrame | None],
+        progress: bool | None,
+        going_on: str = "",
+    ) -> Iterator[Advance]:
+        """Show a bar as long as a block lasts; what ends the block early has the rows so far.
 
-        Raises:
-            RegisterError: As `Exchange.get` does, a cached 404 included.
-            Stopped: As `Exchange.get` does.
+        Args:
+            what: The noun of the counted things: records, files.
+            number: How many there are to be.
+            so_far: Returns the rows so far.
+            progress: As given by the user.
+            going_on: How the work goes on after that, if not as work that takes requests.
+
+        Yields:
+            A function to call with the number of things done.
         """
-        if refresh:
-            return self.exchange.get(request, stop)
-        return self.exchange.kept(request, stop, day=self.today())
+        done = 0
+
+        def text() -> str:
+            return f"interrupted after {done:,} of {number:,} {what}"
+
+        with (
+            attaching(so_far, text, going_on=going_on or self.going_on()),
+            bar(what, number, watched=self.watched, progress=progress) as shown,
+        ):
+
+            def advance(many: int) -> None:
+                nonlocal done
+                done += many
+                shown(many)
+
+            yield advance

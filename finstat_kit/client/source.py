@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Lang, Since
 from finstat_kit.client.session import Session
 from finstat_kit.errors import RegisterError
+from finstat_kit.protocol import forms
+from finstat_kit.protocol.forms import Form, FormOf
 from finstat_kit.protocol.records import Record
+from finstat_kit.protocol.requests import Page, Query
 
 if TYPE_CHECKING:
     from finstat_kit.frames.financials.items import Activity
-    from finstat_kit.protocol.forms import Form
 
 # An id, with its record or with the error of that record alone.
 Outcome = tuple[int, Record | RegisterError]
@@ -26,13 +30,11 @@ class Part(NamedTuple):
     """The part of a register that a source has; by default all of it.
 
     Attributes:
-        since: First day of change of a partial copy, None for the whole register.
         extract: Whether it is an extract: records by id, no lists.
         undated: Collections whose days of change are not known.
         ends: Whether its data end on its day: what changed since a span before it is known.
     """
 
-    since: date | None = None
     extract: bool = False
     undated: frozenset[str] = frozenset()
     ends: bool = False
@@ -46,31 +48,39 @@ class Wanted(NamedTuple):
     from_previous: bool = False
     activity: Activity = "total"
     filed_until: date | None = None
+    items: Sequence[str] | None = None  # columns; None is all
 
 
-class Source:
+class Allowance(NamedTuple):
+    """What a call may take, and whether it shows a bar, as given by the user."""
+
+    max_requests: int | None = None
+    progress: bool | None = None
+
+
+ANY: Final = Allowance()
+Get = Callable[..., pl.DataFrame]
+
+
+class Source(ABC):
     """What answers for a register.
 
     Attributes:
         session: The settings of the register, and its exchange.
         cost: Requests that a record takes.
-        in_process: Whether these are answered in this process, without a network.
         has_names: Whether units are found by name.
     """
 
     cost: ClassVar[int] = 1
-    in_process: ClassVar[bool] = False
     has_names: ClassVar[bool] = False
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     @property
+    @abstractmethod
     def at_hand(self) -> bool:
         """Whether all records are at hand, so that a scan of them takes no requests."""
-        # What a sample answers to a scan could not be replayed: its records are no list.
-        is_kept = self.session.exchange.cache is not None
-        return not self.cost or (self.in_process and not is_kept)
 
     @property
     def invented(self) -> bool:
@@ -90,37 +100,96 @@ class Source:
         """Return the names of all units, prepared for a search; None without `has_names`."""
         return None
 
-    def all_records(self, name: str) -> pl.LazyFrame | None:
-        """Return all records of a collection, None where they are read id by id."""
-        return None
+    @abstractmethod
+    def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
+        """Return all records of a collection, by ascending id; see `Collection.scan`.
 
-    def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
-        """Return the filings of units, None where they are put together from records."""
-        return None
+        Args:
+            name: Of the collection.
+            changed_since: As given by the user.
+            get: The method of the collection, by which they are read id by id.
 
-    def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame | None:
-        """Return the figures of units, None where they are put together from records."""
-        return None
+        Raises:
+            UsageError: They are not at hand.
+        """
 
+    @abstractmethod
+    def numbered(
+        self, numbers: Sequence[tuple[str, str]], progress: bool | None
+    ) -> list[tuple[str, str, int]]:
+        """Return the units with some numbers: kind, digits, and the id of each unit.
+
+        Args:
+            numbers: Kinds (``"id"``, ``"ico"``, ``"dic"``) and digits, each once.
+            progress: As given by the user.
+        """
+
+    @abstractmethod
+    def page(
+        self, query: Query, seen: int | None = None, stop: threading.Event | None = None
+    ) -> Page:
+        """Return a page of a list, checked against its query.
+
+        Args:
+            query: The query.
+            seen: Number of ids of the walk before the page, if it is known.
+            stop: Ends the work when it is set.
+        """
+
+    @abstractmethod
+    def count(self, query: Query, stop: threading.Event | None = None) -> int:
+        """Return the number of ids of a query."""
+
+    @abstractmethod
+    def records(
+        self, name: str, ids: pl.Series, allowance: Allowance = ANY, *, null_rows: bool
+    ) -> pl.DataFrame:
+        """Return the records of ids, none repeated, in their order; see `Collection.get`.
+
+        With *null_rows* an id without a readable record has a row with the id alone.
+        """
+
+    @abstractmethod
     def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
         """Return a codelist, fetched at the first call."""
-        raise NotImplementedError
 
+    @abstractmethod
     def form(self, template: int, *, refresh: bool = False) -> Form | None:
         """Return a form, None where the register has no template of that id."""
-        raise NotImplementedError
 
-    def records(
-        self,
-        name: str,
-        ids: pl.Series,
-        *,
-        keep: bool,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Return the records of ids, none repeated, in their order; see `Collection.get`."""
-        raise NotImplementedError
+    @abstractmethod
+    def forms(self, *, refresh: bool = False) -> list[tuple[Form, bool]]:
+        """Return all forms that the register lists, and whether each has its tables."""
+
+    @abstractmethod
+    def filings(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
+        """Return the filings of units; see `Register.filings`."""
+
+    @abstractmethod
+    def figures(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
+        """Return the figures of units; see `Register.financials`."""
+
+    @abstractmethod
+    def figures_and_reports(
+        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Return the figures of a unit, and the reports that they are read from.
+
+        Args:
+            unit: Its record.
+            filed: Its filings in these years, as `filings` returns them.
+            years: None is every year.
+        """
+
+    @property
+    def shipped_first(self) -> FormOf:
+        """The form by which cells are read: that of the package, else of the register."""
+        return lambda template: forms.shipped(template) or self.form(template)
+
+    @property
+    def register_first(self) -> FormOf:
+        """The form with whose captions items are compared: of the register, else the package."""
+        return lambda template: self.form(template) or forms.shipped(template)
 
 
 class Inner:

@@ -10,11 +10,10 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client import methods
-from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.collection import Collection
+from finstat_kit.client.collections.listing import Listing, Pages
 from finstat_kit.client.collections.looked_up import records_of_given
-from finstat_kit.client.collections.walk import Pages
-from finstat_kit.errors import invalid
+from finstat_kit.client.source import Allowance
 from finstat_kit.given_units import given_units
 
 
@@ -55,13 +54,10 @@ class Units(Collection):
             ...     fk.units.count(changed_since="2026-06-01")
             323
         """
-        queries = [
-            walk.query_of(self._source, self._name, changed_since, after_id, None, filters)
-            for filters in walk.filters_of(ico, dic, legal_form_code)
-        ]
-        number = sum(walk.count(self._source, query) for query in queries)
-        walk.warn_if_empty(self._source, changed_since, queries[0], number)
-        return number
+        return Listing(
+            self._source, self._name, changed_since, after_id,
+            ico=ico, dic=dic, legal_form_code=legal_form_code,
+        ).count()  # fmt: skip
 
     def ids(
         self,
@@ -110,13 +106,10 @@ class Units(Collection):
             ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
             [455863, 634274, 793996]
         """
-        queries = [
-            walk.query_of(self._source, self._name, changed_since, after_id, page_size, filters)
-            for filters in walk.filters_of(ico, dic, legal_form_code)
-        ]
-        frame = walk.ids_of_all(self._source, self._name, queries, limit, connections, progress)
-        walk.warn_if_empty(self._source, changed_since, queries[0], frame.height, limit)
-        return frame
+        return Listing(
+            self._source, self._name, changed_since, after_id, page_size,
+            ico=ico, dic=dic, legal_form_code=legal_form_code,
+        ).ids(limit, connections, progress)  # fmt: skip
 
     def pages(
         self,
@@ -143,17 +136,10 @@ class Units(Collection):
             ...     [page.height for page in fk.units.pages(page_size=8_000)]
             [8000, 8000, 4000]
         """
-        filters, *others = walk.filters_of(ico, dic, legal_form_code)
-        if others:
-            several = {"ico": ico, "dic": dic, "legal_form_code": legal_form_code}
-            raise invalid(
-                next(n for n, x in several.items() if x is not None and not isinstance(x, str)),
-                ...,
-                "has several values, whose pages have no cursor in common",
-                give="one per walk, or take fk.units.ids",
-            )
-        query = walk.query_of(self._source, self._name, changed_since, after_id, page_size, filters)
-        return walk.pages(self._source, self._name, query, limit)
+        return Listing(
+            self._source, self._name, changed_since, after_id, page_size,
+            ico=ico, dic=dic, legal_form_code=legal_form_code,
+        ).pages(limit)  # fmt: skip
 
     def get(
         self,
@@ -197,13 +183,9 @@ class Units(Collection):
             [(365, '00372491', 'SK023'), (210, '00470439', 'SK010')]
         """
         arguments.one_of("errors", errors, ("raise", "keep"))
-        return records_of_given(
-            self._source,
-            given_units(ids, "ids"),
-            keep=errors == "keep",
-            max_requests=max_requests,
-            progress=progress,
-        )
+        allowance = Allowance(max_requests, progress)
+        given = given_units(ids, "ids")
+        return records_of_given(self._source, given, allowance, null_rows=errors == "keep")
 
     def find(
         self, text: str | Sequence[str] | pl.Series, *, limit: int | None = 20
@@ -289,6 +271,5 @@ class Units(Collection):
             >>> town.select("id", "nazovUJ", "mesto", "pravnaForma").row(0)
             (459817, 'Obec Maketa 262', 'Nitra', '801')
         """
-        return methods.match_units.town(
-            self._source, places, level, max_requests=max_requests, progress=progress
-        )
+        allowance = Allowance(max_requests, progress)
+        return methods.match_units.town(self._source, places, level, allowance)

@@ -67,7 +67,7 @@ def _rows(register: Register) -> Iterator[tuple[str, ...]]:
         try:
             seen, good = look(examined)
             silences, status = 0, "ok" if good else difference
-        except (errors.NotHeld, errors.UsageError):
+        except errors.UsageError:
             seen = "not held by this copy"
         except errors.CacheError:
             seen, status = "the recording has no such reply", "warn"

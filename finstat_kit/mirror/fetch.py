@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from finstat_kit.client.collections.outage import DOUBTFUL, settled
+from finstat_kit.client.collections.outage import DOUBTFUL, unless_down
 from finstat_kit.client.register import Register
 from finstat_kit.errors import (
     BadRequest,
@@ -218,7 +218,7 @@ class Fetcher:
             replies = in_order(ids, fetch, self.register.connections)
             ending.enter_context(contextlib.closing(replies))
             outcomes = (
-                settled(replies, session, self.kind, ids, self.readable) if moves else replies
+                unless_down(replies, session, self.kind, ids, self.readable) if moves else replies
             )
             for id_, record in outcomes:
                 advance(1)

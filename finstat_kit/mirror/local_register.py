@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.arguments import Lang
-from finstat_kit.client.collections.fetching import Requested, not_found
-from finstat_kit.client.methods.financials import Given, Year, day_of, years_of
-from finstat_kit.client.methods.reference import register_first, shipped_first
+from finstat_kit.arguments import Lang, Since
+from finstat_kit.client.collections.fetching import not_found, scan_by_ids
+from finstat_kit.client.collections.listing import answered_since
+from finstat_kit.client.methods.financials import Given, Year, wanted
 from finstat_kit.client.register import Register
-from finstat_kit.client.source import Part, Source, Wanted
+from finstat_kit.client.source import ANY, Allowance, Get, Part, Source, Wanted
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
-from finstat_kit.frames.financials.chosen_items import chosen
+from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
-from finstat_kit.mirror.answers import Answers
-from finstat_kit.mirror.figures import Figures, Query, filings_of
+from finstat_kit.mirror.figures import Figures, Query as Rows, filings_of
+from finstat_kit.mirror.lists import Lists
 from finstat_kit.mirror.state import State, States
 from finstat_kit.mirror.storage.cells import described, joined
 from finstat_kit.mirror.storage.files import legible
@@ -33,8 +34,9 @@ from finstat_kit.mirror.storage.folder import Folder
 from finstat_kit.mirror.storage.logs import LOGS
 from finstat_kit.mirror.storage.rows import MISSING, is_among
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
+from finstat_kit.protocol.requests import Page, Query
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 
@@ -63,7 +65,6 @@ class LocalRegister(Register):
         self._day = day
         self._folder = Folder(self.path)
         self._states = States(self._folder)
-        self._answers = Answers(self._state, self._records_of)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
         self._session.today = lambda: self._state().today  # of the newest sync
         # Properties and the repr look no more; what is damaged is an error where it is read.
@@ -222,7 +223,7 @@ class LocalRegister(Register):
         with legible(self.path):
             templates = state.newest("reports").select(pl.col("idSablony").unique().drop_nulls())
             used = templates.collect(engine="streaming")["idSablony"].sort()
-        form_of = shipped_first(self._source)
+        form_of = self._source.shipped_first
         known = {template: form for template in used if (form := form_of(template)) is not None}
         return described(state.current_cells(), layout_of(known, schema), schema)
 
@@ -268,10 +269,12 @@ class LocalRegister(Register):
             >>> money.select(pl.col("equity", "net_profit").median()).collect().rows()
             [(52759.0, 2788.0)]
         """
-        arguments.one_of("activity", activity, get_args(items_of.Activity))
-        wanted = Wanted(years_of(year), consolidated, from_previous, activity, day_of(filed_until))
-        figures = self._figures(self._state()).lazy(Query(wanted))
-        return figures.select(assemble.schema(chosen(items, family)).names())
+        figures_wanted = wanted(
+            year, consolidated=consolidated, from_previous=from_previous, filed_until=filed_until,
+            items=items, family=family, activity=activity,
+        )  # fmt: skip
+        figures = self._figures(self._state()).lazy(Rows(figures_wanted))
+        return figures.select(assemble.schema(figures_wanted.items).names())
 
     def financials(
         self,
@@ -295,11 +298,11 @@ class LocalRegister(Register):
         return repr(f"mirror:{self.path}")
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
-        return self._answers.answer(method, path, query)
+        raise words.not_there(path)
 
     def _figures(self, state: State) -> Figures:
         return Figures(
-            state, shipped_first(self._source), register_first(self._source),
+            state, self._source.shipped_first, self._source.register_first,
             partial(self._kept, state),
         )  # fmt: skip
 
@@ -346,18 +349,20 @@ class LocalRegister(Register):
         return words.not_held(name, absent.to_list(), many, day=self._day, part=state.is_part)
 
 
-class _MirrorSource(Requested):
+class _MirrorSource(Source):
     """What answers for a mirror: its directory."""
 
     cost = 0
+    at_hand = True
     has_names = True
 
     def __init__(self, register: LocalRegister) -> None:
         super().__init__(register._session)
         self._register = register
+        self._lists: Lists | None = None
 
     def part(self) -> Part:
-        return Part(None, self._register._state().is_part, _UNDATED, ends=True)
+        return Part(self._register._state().is_part, _UNDATED, ends=True)
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
         state = self._register._state()
@@ -376,26 +381,46 @@ class _MirrorSource(Requested):
     def names(self) -> pl.DataFrame:
         return self._register._state().names()
 
-    def all_records(self, name: str) -> pl.LazyFrame | None:
+    def page(
+        self, query: Query, seen: int | None = None, stop: threading.Event | None = None
+    ) -> Page:
+        return self._of_state().page(query)
+
+    def count(self, query: Query, stop: threading.Event | None = None) -> int:
+        return self._of_state().count(query)
+
+    def numbered(
+        self, numbers: Sequence[tuple[str, str]], progress: bool | None
+    ) -> list[tuple[str, str, int]]:
+        return self._of_state().numbered(numbers)
+
+    def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         state = self._register._state()
         # The tables of reports are put together page by page.
         if name == "reports" or not state.keeps(name) or state.lacks(name):
-            return None
-        columns = KINDS[name].schema.names()
+            # An unreadable record hides no other.
+            return scan_by_ids(self, name, changed_since, get, "keep")
+        since = answered_since(self, name, changed_since)
+        rows = state.newest(name)
         if name == "units":
-            return state.newest(name).filter(pl.col("gone").ne_missing(MISSING)).select(columns)
-        listed = state.standing(name).listed.to_frame().lazy()
-        return state.newest(name).join(listed, on="id", how="semi").select(columns)
+            rows = rows.filter(pl.col("gone").ne_missing(MISSING))
+        else:
+            rows = rows.join(state.standing(name).listed.to_frame().lazy(), on="id", how="semi")
+        records = rows.select(KINDS[name].schema.names())
+        if changed_since is not None:
+            records = records.filter(pl.col(wire.CHANGED) >= since)
+        return records.sort("id")
 
-    def filings(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
-        return filings_of(self._register._state(), units, Query(wanted))
+    def filings(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
+        return filings_of(self._register._state(), units, Rows(wanted))
 
-    def figures(self, units: pl.DataFrame, wanted: Wanted) -> pl.DataFrame:
+    def figures(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
         figures = self._register._figures(self._register._state())
+        columns = assemble.schema(wanted.items).names()
         done: list[pl.DataFrame] = []
         try:
-            for frame in figures.of(units, Query(wanted)):
-                done.append(frame)  # noqa: PERF402  (they are kept where it is interrupted)
+            for frame in figures.of(units, Rows(wanted)):
+                done.append(frame.select(columns))  # noqa: PERF401  (kept where it is interrupted)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(
                 "interrupted while figures were read; the rows before are in .partial",
@@ -403,33 +428,49 @@ class _MirrorSource(Requested):
             ) from interrupt
         return pl.concat(done)
 
+    def figures_and_reports(
+        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        figures = self.figures(unit, Wanted(years), None)
+        ids = report_ids(filed.join(figures, on="statement_id", how="semi"))
+        wanted = ids["report_id"].unique(maintain_order=True)
+        return figures, listed_reports(ids, self.records("reports", wanted, null_rows=True))
+
     def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
         """Return a codelist as the newest sync left it, which may be another process's."""
         entries = self._register._state().codelists[name]
         return entries.clone() if wire.CODELISTS[name].located else entries.drop("parent_code")
 
     def form(self, template: int, *, refresh: bool = False) -> Form | None:
-        held = self._register._state().form(template)
-        return super().form(template, refresh=refresh) if held is None else held
+        state = self._register._state()
+        form = state.form(template) or shipped(template)
+        # That the register has none of a report's template is known where the report is.
+        if form is None and not state.uses(template):
+            raise words.not_there(f"template {template}")
+        return form
+
+    def forms(self, *, refresh: bool = False) -> list[tuple[Form, bool]]:
+        raise words.not_there("the list of templates")
 
     def records(
-        self,
-        name: str,
-        ids: pl.Series,
-        *,
-        keep: bool,
-        max_requests: int | None = None,
-        progress: bool | None = None,
+        self, name: str, ids: pl.Series, allowance: Allowance = ANY, *, null_rows: bool
     ) -> pl.DataFrame:
         rows = self._register._records_of(name, ids)
         missing = ids.filter(~ids.is_in(rows["id"].implode()))
         frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
-        if missing.len() and not keep:
+        if missing.len() and not null_rows:
             partial = frame.filter(~frame["id"].is_in(missing.implode()))
             error = not_found(missing.to_list(), ids.len(), partial)
             error.message += self.why_missing(name, missing)
             raise error
         return frame
+
+    def _of_state(self) -> Lists:
+        """Return the lists of the present state; two threads at once may read them twice."""
+        lists, state = self._lists, self._register._state()
+        if lists is None or lists.state is not state:
+            lists = self._lists = Lists(state)
+        return lists
 
 
 class Frozen(LocalRegister):

@@ -79,6 +79,11 @@ def not_held(name: str, ids: list[int], many: int, *, day: date | None, part: bo
     )
 
 
+def not_there(what: str) -> UsageError:
+    """Return the error for what no mirror holds."""
+    return UsageError(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
+
+
 def not_kept(name: str, path: Path, *, day: date | None, part: bool) -> UsageError:
     """Return the error for a collection without records."""
     cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"

@@ -11,7 +11,6 @@ from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
 
 API_VERSION: Final = "2.5"
-NOT_HELD: Final = "X-Not-Held"  # marks refusals of a served mirror; the day that it is of
 INVENTED: Final = "X-Invented-Data"  # marks replies with invented data and names their source
 
 # Endpoints below /api [Lists of identifiers]; those of other records than units are observed. The

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from finstat_kit.errors import (
     BadRequest,
     NotFound,
-    NotHeld,
     ProtocolError,
     RateLimited,
     RegisterError,
@@ -24,7 +23,7 @@ from finstat_kit.errors import (
 )
 from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.untrusted import NotJson, first_words, is_markup, shown
-from finstat_kit.protocol.wire import INVENTED, NOT_HELD, Reply
+from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     CALLER,
@@ -386,8 +385,6 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         RegisterError: A permanent one.
     """
     status, headers, body = reply
-    if status == 503 and NOT_HELD in headers:
-        raise NotHeld(f"not_held: the mirror at this address does not hold it{first_words(body)}")
     if status in _RETRIED:
         raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
     # The first byte decides, not the status: an unknown id is 404 with an empty body.

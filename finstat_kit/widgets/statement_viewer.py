@@ -11,9 +11,7 @@ import traitlets
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.looked_up import records_given
-from finstat_kit.client.methods.financials import figures_and_reports
 from finstat_kit.client.methods.find import matching_units, numbers_meant
-from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.register import Register
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.financials.assemble import form_order
@@ -363,8 +361,8 @@ class StatementViewer(base.Picker):
             self._draw()
 
     def _fetch_years(self, filing: _ReadFiling, _: Callable[[], bool]) -> _Years:
-        figures, listed = figures_and_reports(
-            self._register._source, filing.record, filing.filings, None
+        figures, listed = self._register._source.figures_and_reports(
+            filing.record, filing.filings, None
         )
         return _Years(filing.record, figures, listed)
 
@@ -401,7 +399,7 @@ class StatementViewer(base.Picker):
             return None
         return history(
             years.record.row(0, named=True), years.figures, years.listed,
-            shipped_first(self._register._source), self.table.value,
+            self._register._source.shipped_first, self.table.value,
             source=self._register._source_name(self.lang), blanks=self.blanks.value, lang=self.lang,
         )  # fmt: skip
 

@@ -23,6 +23,7 @@ import finstat_kit as fk
 from finstat_kit.arguments import By, Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values.drawn_table import drawn_rows
+from finstat_kit.client.collections.fetching import Requested
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS
 from finstat_kit.frames.places.groups import GROUPS
@@ -358,7 +359,8 @@ def test_the_foot_names_the_sample() -> None:
     sk, en = (written(fk.plot_counts(all_units(), lang=lang, ax=axes())) for lang in LANGS)
 
     register = fk.Register("http://127.0.0.1:9")
-    register._session.fetched.codelists["regions"] = fk.regions()
+    assert isinstance(register._source, Requested)
+    register._source.fetched.codelists["regions"] = fk.regions()
     with fk.using(register):
         ax = fk.plot_counts(all_units(), lang="en", ax=axes())
     real = written(ax)

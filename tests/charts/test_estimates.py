@@ -138,8 +138,8 @@ def test_all_units_are_no_estimate() -> None:
 
 @pytest.mark.slow
 def test_kinds_of_estimates_are_named() -> None:
-    """Ids without a record and unreadable ones have bars of their own, in both languages."""
-    rows = [("SK010", None, None)] * 5 + [(None, None, "no record"), (None, None, "unreadable")] * 2
+    """Ids without a record have a bar of their own, in both languages."""
+    rows = [("SK010", None, None)] * 5 + [(None, None, "no record")] * 2
     schema = dict.fromkeys(("kraj", "stav", "problem"), pl.String)
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     for lang in LANGS:
@@ -148,9 +148,9 @@ def test_kinds_of_estimates_are_named() -> None:
 
         ax = fk.plot_counts(table, lang=lang, ax=axes())
 
-        assert list(bars(ax))[-2:] == [words["no record"], words["unreadable"]]
+        assert list(bars(ax))[-1] == words["no record"]
         told = fk.plot_map(table, lang=lang, ax=axes()).get_xlabel()
-        assert words["unreadable"] in " ".join(told.split())
+        assert words["no record"] in " ".join(told.split())
 
 
 def test_what_is_no_estimate() -> None:

@@ -14,8 +14,6 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
-from finstat_kit.protocol import requests
-from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.wire import Reply
 from tests.support.mirrors import CODELISTS, LISTS, WAYS, ways_in_turn
 from tests.support.registers import Watched
@@ -213,13 +211,3 @@ def test_an_extract_holds_the_newest_codelists_and_templates_alone(tmp_path: Pat
 def _reports(small: fk.Mirror) -> pl.DataFrame:
     reports = small.snapshot("reports").filter(pl.col("idSablony").is_not_null())
     return reports.select("id").head(1).collect()
-
-
-def test_an_extract_never_says_that_there_is_no_such_record(
-    mirror: fk.Mirror, small: fk.Register
-) -> None:
-    """To a request for another unit: the register may have it."""
-    other = mirror.units.ids()["id"].filter(~mirror.units.ids()["id"].is_in([210])).tail(1).item()
-
-    with pytest.raises(fk.errors.NotHeld):
-        small._session.exchange.get(requests.record(KINDS["units"], other))

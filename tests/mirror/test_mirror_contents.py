@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import Interrupted, MirrorError, NotHeld, RegisterUnavailable
+from finstat_kit.errors import Interrupted, MirrorError, RegisterUnavailable, UsageError
 from finstat_kit.mirror.local_register import CollectionName, Frozen
 from finstat_kit.protocol import forms
 from finstat_kit.protocol.forms import Form
@@ -346,13 +346,13 @@ def test_what_a_mirror_does_not_hold_is_not_said_of_the_register(
 ) -> None:
     """Templates of neither a report nor the package, their list, and attachments."""
     file = pl.DataFrame({"id": [1], "report_id": [1]})
-    with pytest.raises(NotHeld):
+    with pytest.raises(UsageError, match="does not hold template 4242"):
         mirror.template(4242)
-    with pytest.raises(NotHeld):
+    with pytest.raises(UsageError, match="does not hold the list of templates"):
         mirror.template()
     assert mirror.template(699).height
     problem = mirror.reports.download(file, tmp_path / "files")["problem"][0]
-    assert problem.startswith("not_held")
+    assert problem.startswith("a mirror does not hold")
 
 
 @pytest.mark.slow

@@ -160,10 +160,10 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
         """
 held, over = threading.Event(), threading.Event()
 def hold():
-    with reg._session.exchange._lock, reg._session.fetched.lock, current._lock:
+    with reg._session.exchange._lock, reg._source.fetched.lock, current._lock:
         held.set()
         over.wait()
-reg._session.fetched.codelists["regions"] = polars.DataFrame({"code": ["A"]})
+reg._source.fetched.codelists["regions"] = polars.DataFrame({"code": ["A"]})
 thread = threading.Thread(target=hold)
 thread.start()
 held.wait()

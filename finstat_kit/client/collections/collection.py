@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.calls import Checked
-from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import get_records
-from finstat_kit.client.collections.walk import Pages
-from finstat_kit.client.source import Source
-from finstat_kit.errors import UsageError
+from finstat_kit.client.collections.listing import Listing, Pages
+from finstat_kit.client.source import Allowance, Source
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,10 +63,7 @@ class Collection(Checked):
             ...     fk.statements.count()
             181433
         """
-        query = walk.query_of(self._source, self._name, changed_since, after_id)
-        number = walk.count(self._source, query)
-        walk.warn_if_empty(self._source, changed_since, query, number)
-        return number
+        return Listing(self._source, self._name, changed_since, after_id).count()
 
     def ids(
         self,
@@ -109,10 +102,8 @@ class Collection(Checked):
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [1, 141, 215]
         """
-        query = walk.query_of(self._source, self._name, changed_since, after_id, page_size)
-        frame = walk.ids(self._source, self._name, query, limit, connections, progress)
-        walk.warn_if_empty(self._source, changed_since, query, frame.height, limit)
-        return frame
+        listing = Listing(self._source, self._name, changed_since, after_id, page_size)
+        return listing.ids(limit, connections, progress)
 
     def pages(
         self,
@@ -137,8 +128,7 @@ class Collection(Checked):
             ...     pages
             <pages of reports: 5,000 ids so far, cursor 132031, more to come>
         """
-        query = walk.query_of(self._source, self._name, changed_since, after_id, page_size)
-        return walk.pages(self._source, self._name, query, limit)
+        return Listing(self._source, self._name, changed_since, after_id, page_size).pages(limit)
 
     def scan(self, *, changed_since: str | date | timedelta | None = None) -> pl.LazyFrame:
         """Scan the records of a mirror or a sample lazily.
@@ -163,28 +153,7 @@ class Collection(Checked):
             ...     late.select("id", "kraj").collect().height
             6
         """
-        source, name = self._source, self._name
-        if not source.at_hand:
-            raise UsageError(
-                "a scan needs all records at hand, as a mirror or a sample has them; this register "
-                "takes a request for each",
-                cure=f"fetch those you need, fk.{name}.get(fk.{name}.ids(changed_since=…)), or "
-                "keep a copy: fk.Mirror('ruz').sync()",
-            )
-        query = walk.query_of(source, name, changed_since)
-        if (records := source.all_records(name)) is not None:
-            changed = pl.col(wire.CHANGED) >= query.changed_since
-            return (records if changed_since is None else records.filter(changed)).sort("id")
-        ids = walk.ids(source, name, query, connections=1, progress=False)
-        # An unreadable record of a mirror hides no other.
-        errors: Literal["raise", "keep"] = "raise" if source.cost else "keep"
-        return ids.lazy().map_batches(
-            partial(self.get, errors=errors),
-            schema=KINDS[name].schema,
-            predicate_pushdown=True,  # a row is one id, so that filters by id and head() come first
-            slice_pushdown=True,
-            streamable=True,
-        )
+        return self._source.scan(self._name, changed_since, self.get)
 
     def get(
         self,
@@ -245,7 +214,6 @@ class Collection(Checked):
             self._name,
             given_frames.ids(ids, of=self._name),
             self._source,
-            keep=errors == "keep",
-            max_requests=max_requests,
-            progress=progress,
+            Allowance(max_requests, progress),
+            null_rows=errors == "keep",
         )

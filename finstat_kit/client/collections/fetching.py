@@ -6,156 +6,260 @@ import math
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections.outage import DOUBTFUL, settled
+from finstat_kit.arguments import Since
+from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.collections.outage import DOUBTFUL, unless_down
 from finstat_kit.client.session import Session
-from finstat_kit.client.source import Outcome, Source
-from finstat_kit.errors import (
-    NotFound,
-    NotHeld,
-    ProtocolError,
-    RegisterError,
-    attaching,
-    invalid,
-)
-from finstat_kit.progress import Advance, bar
+from finstat_kit.client.source import ANY, Allowance, Get, Outcome, Source, Wanted
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, invalid
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Kind, Record
-from finstat_kit.protocol.requests import Query, Request, next_query
+from finstat_kit.protocol.requests import Page, Query, Request, next_query
+from finstat_kit.transport import forks
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
     from finstat_kit.protocol.forms import Form
     from finstat_kit.transport.cache_database import Kept
-    from finstat_kit.transport.cache_file import CacheFile
 
+T = TypeVar("T")
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 # Record requests sent to a real host by default: half an hour to an hour.
 _MOST_REQUESTS: Final = 10_000
 
 
+class Fetched:
+    """The codelists and forms of a register, each fetched once."""
+
+    def __init__(self) -> None:
+        self.codelists: dict[str, pl.DataFrame] = {}
+        self.forms: dict[int, Form | None] = {}
+        self.listed_forms: list[Form] | None = None
+        self.lock = forks.free_in_child(threading.Lock())
+
+
 class Requested(Source):
     """What answers for a register by requests."""
 
-    def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
-        """Return a codelist, fetched at the first call.
+    @property
+    def at_hand(self) -> bool:
+        """Return False: a scan would take a request per record."""
+        return False
 
-        A clone, which shares the data: what a user does to the frame stays with the user.
-        """
-        known = self.session.fetched.codelists
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.fetched = Fetched()
+
+    def page(
+        self, query: Query, seen: int | None = None, stop: threading.Event | None = None
+    ) -> Page:
+        """Request a page."""
+        return self.session.exchange.get(requests.page(query, seen), stop)
+
+    def count(self, query: Query, stop: threading.Event | None = None) -> int:
+        """Request a count."""
+        return self.session.exchange.get(requests.count(query), stop)
+
+    def records(
+        self, name: str, ids: pl.Series, allowance: Allowance = ANY, *, null_rows: bool
+    ) -> pl.DataFrame:
+        """Request records."""
+        return fetch_records(KINDS[name], ids.to_list(), self, allowance, null_rows=null_rows)
+
+    def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
+        """Refuse a scan."""
+        raise UsageError(
+            "a scan needs all records at hand, as a mirror or a sample has them; this register "
+            "takes a request for each",
+            cure=f"fetch those you need, fk.{name}.get(fk.{name}.ids(changed_since=…)), or "
+            "keep a copy: fk.Mirror('ruz').sync()",
+        )
+
+    def numbered(
+        self, numbers: Sequence[tuple[str, str]], progress: bool | None
+    ) -> list[tuple[str, str, int]]:
+        """Request the list of each number."""
+
+        def fetch(number: tuple[str, str], stop: threading.Event) -> list[int]:
+            kind, digits = number
+            every = Query(wire.UNITS, wire.BEGINNING, self.session.page_size)
+            if kind == "id":  # the first one after the id below
+                first = replace(every, page_size=1, after_id=max(int(digits) - 1, 0))
+                page = self._cached_for_the_day(requests.page(first), stop)
+                return [id_ for id_ in page.ids if id_ == int(digits)]
+            ids: list[int] = []
+            query: Query | None = replace(every, filters={wire.FILTERS[kind]: digits})
+            while query is not None:
+                page = self._cached_for_the_day(requests.page(query, len(ids)), stop)
+                ids += page.ids.to_list()
+                query = next_query(query, page)
+            return ids
+
+        rows: list[tuple[str, str, int]] = []
+        with self.session.working("numbers", len(numbers), lambda: None, progress) as advance:
+            for (kind, digits), ids in in_order(numbers, fetch, self.session.connections):
+                rows += [(kind, digits, id_) for id_ in ids]
+                advance(1)
+        return rows
+
+    def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
+        """Request a codelist at the first call."""
+        # A clone, which shares the data: what a user does to the frame stays with the user.
+        known = self.fetched.codelists
         if name not in known or refresh:
             request = requests.codelist(wire.CODELISTS[name])
-            known[name] = self.session.cached_for_the_day(request, refresh=refresh)
+            known[name] = self._cached_for_the_day(request, refresh=refresh)
         return known[name].clone()
 
     def form(self, template: int, *, refresh: bool = False) -> Form | None:
-        """Return a form, None where the register has no template of that id.
-
-        Threads that need the same form wait for the one that requests it.
-        """
-        fetched = self.session.fetched.forms
-        with self.session.fetched.lock:
-            if template not in fetched or refresh:
-                try:
+        """Request a form at the first call."""
+        # Threads that need the same form wait for the one that requests it.
+        with self.fetched.lock:
+            if template not in self.fetched.forms or refresh:
+                form = None
+                with suppress(NotFound):
                     request = requests.template(template)
-                    form = self.session.cached_for_the_day(request, refresh=refresh)
-                    fetched[template] = form
-                except NotFound:
-                    fetched[template] = None
-            return fetched[template]
+                    form = self._cached_for_the_day(request, refresh=refresh)
+                self.fetched.forms[template] = form
+            return self.fetched.forms[template]
 
-    def records(
-        self,
-        name: str,
-        ids: pl.Series,
-        *,
-        keep: bool,
-        max_requests: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Return the records of ids, none repeated, in their order; see `Collection.get`."""
-        session = self.session
-        with bar("records", ids.len(), watched=session.watched, progress=progress) as advance:
-            return fetch_records(
-                KINDS[name], ids.to_list(), session, advance, keep=keep, max_requests=max_requests
-            )
+    def forms(self, *, refresh: bool = False) -> list[tuple[Form, bool]]:
+        """Request the list of forms at the first call."""
+        with self.fetched.lock:
+            if self.fetched.listed_forms is None or refresh:
+                self.fetched.listed_forms, with_tables = self._cached_for_the_day(
+                    requests.templates(), refresh=refresh
+                )
+                if with_tables:
+                    self.fetched.forms |= {form.id: form for form in self.fetched.listed_forms}
+            return [
+                (whole or form, whole is not None)
+                for form in self.fetched.listed_forms
+                for whole in [self.fetched.forms.get(form.id)]
+            ]
+
+    def filings(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
+        """Request statements, chunk by chunk."""
+        from finstat_kit.client.collections import figures  # who reads none waits for nothing
+
+        return figures.filings(self, units, wanted, progress)
+
+    def figures(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
+        """Request statements and reports, chunk by chunk."""
+        from finstat_kit.client.collections import figures
+
+        return figures.figures(self, units, wanted, progress)
+
+    def figures_and_reports(
+        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Request the reports of filings."""
+        from finstat_kit.client.collections import figures
+
+        return figures.figures_and_reports(self, unit, filed)
+
+    def _cached_for_the_day(
+        self, request: Request[T], stop: threading.Event | None = None, *, refresh: bool = False
+    ) -> T:
+        """Return the value of a reply cached on the register's day, else send the request."""
+        if refresh:
+            return self.session.exchange.get(request, stop)
+        return self.session.exchange.kept(request, stop, day=self.session.today())
+
+
+def scan_by_ids(
+    source: Source, name: str, changed_since: Since, get: Get, errors: Literal["raise", "keep"]
+) -> pl.LazyFrame:
+    """Return the records of a collection as a lazy frame that reads them batch by batch."""
+    ids = Listing(source, name, changed_since).ids(connections=1, progress=False)
+    return ids.lazy().map_batches(
+        partial(get, errors=errors),
+        schema=KINDS[name].schema,
+        predicate_pushdown=True,  # a row is one id, so that filters by id and head() come first
+        slice_pushdown=True,
+        streamable=True,
+    )
 
 
 def get_records(
-    name: str,
-    ids: pl.Series,
-    source: Source,
-    *,
-    keep: bool,
-    max_requests: int | None = None,
-    progress: bool | None = None,
+    name: str, ids: pl.Series, source: Source, allowance: Allowance = ANY, *, null_rows: bool
 ) -> pl.DataFrame:
     """Return the records of ids, in the order requested; see `Collection.get`."""
     unique = ids.unique(maintain_order=True)
-    session = source.session
-    refuse_long_work(requests_for(session, KINDS[name], unique.to_list()), session, max_requests)
-    frame = source.records(name, unique, keep=keep, max_requests=max_requests, progress=progress)
+    needed = requests_for(source, KINDS[name], unique.to_list())
+    refuse_long_work(source, needed, allowance.max_requests)
+    frame = source.records(name, unique, allowance, null_rows=null_rows)
     if unique.len() == ids.len():
         return frame
     return ids.to_frame().join(frame, on="id", how="left", maintain_order="left")
 
 
-def outcomes(
+def records_with_gaps(name: str, ids: pl.Series, source: Source) -> pl.DataFrame:
+    """Return the records of ids, none repeated; an id without a readable one is a row of its id.
+
+    The number of requests has been checked already.
+    """
+    return source.records(name, ids, Allowance(ids.len(), progress=False), null_rows=True)
+
+
+def records_in_order(
     kind: Kind[Record],
     ids: Sequence[int],
-    session: Session,
+    source: Source,
+    max_requests: int | None,
     *,
-    max_requests: int | None = None,
-    keep: bool = False,
+    null_rows: bool,
 ) -> Generator[Outcome, None, None]:
     """Yield each id, in their order, with its record or the error of that record alone.
 
     Args:
         kind: Kind of records.
         ids: None repeated.
-        session: The register's session.
+        source: What answers.
         max_requests: Maximum number of requests for records that the cache does not have.
-        keep: Whether a record that the register fails to send, or a proxy before it, is taken for
-            a fault of that record as long as the register is not down; see `settled`.
+        null_rows: Whether a record that the register fails to send, or a proxy before it, is taken
+            for a fault of that record as long as the register is not down; see `unless_down`.
 
     Raises:
         UsageError: More requests than *max_requests*, before the first record.
         RegisterError: Any fault that does not concern a single record, after all records before it.
     """
-    cached_ids = ids_unchanged_in_cache(session, kind, ids, max_requests)
+    exchange, cached_ids = source.session.exchange, _unchanged(source, kind, ids, max_requests)
+    faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError)
+    faults += DOUBTFUL if null_rows else ()
 
     def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
         if stop.is_set():
             raise Stopped  # without another request
         request: Request[Record] = requests.record(kind, id_)
-        exchange = session.exchange
         try:
             return (exchange.kept if id_ in cached_ids else exchange.get)(request, stop)
         except faults as error:
             return error
 
-    faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError, *(DOUBTFUL if keep else ()))
-    fetched = in_order(ids, fetch, session.connections)
+    fetched = in_order(ids, fetch, source.session.connections)
     with closing(fetched):  # an error ends its threads at once
-        yield from settled(fetched, session, kind, ids) if keep else fetched
+        yield from unless_down(fetched, source.session, kind, ids) if null_rows else fetched
 
 
 def fetch_records(
     kind: Kind[Record],
     ids: Sequence[int],
-    session: Session,
-    advance: Advance,
+    source: Source,
+    allowance: Allowance = ANY,
     *,
-    keep: bool,
-    max_requests: int | None = None,
+    null_rows: bool,
 ) -> pl.DataFrame:
-    """Fetch the records of ids as a frame; see `outcomes` and `Collection.get`."""
+    """Fetch the records of ids as a frame; see `records_in_order` and `Collection.get`."""
     frames: list[pl.DataFrame] = []
     batch: list[Record] = []
     missing_ids: list[int] = []
@@ -164,36 +268,25 @@ def fetch_records(
         last = kind.frame(batch)
         return pl.concat([*frames, last], rechunk=True) if frames else last
 
-    def text() -> str:
-        number = so_far().height + len(missing_ids)
-        return f"interrupted after {number:,} of {len(ids):,} records, which are in .partial"
-
-    fetched = outcomes(kind, ids, session, max_requests=max_requests, keep=keep)
-    with attaching(so_far, text, going_on=session.going_on()), closing(fetched):
+    fetched = records_in_order(kind, ids, source, allowance.max_requests, null_rows=null_rows)
+    working = source.session.working("records", len(ids), so_far, allowance.progress)
+    with working as advance, closing(fetched):
         for id_, record in fetched:
-            advance(1)
-            if isinstance(record, ProtocolError) and not keep:
+            if isinstance(record, ProtocolError) and not null_rows:
                 raise record
             if not isinstance(record, RegisterError):
                 batch.append(record)
-            elif keep:
+            elif null_rows:
                 batch.append(kind.shape(id=id_))
             else:
                 missing_ids.append(id_)
+            advance(1)
             if len(batch) >= _BATCH:
                 frames.append(kind.frame(batch))
                 batch.clear()
     if missing_ids:
         raise not_found(missing_ids, len(ids), so_far())
     return so_far()
-
-
-def records_or_ids(name: str, ids: pl.Series, source: Source) -> pl.DataFrame:
-    """Return the records of ids, none repeated; an id without a readable one is a row of its id.
-
-    The number of requests has been checked already.
-    """
-    return get_records(name, ids, source, keep=True, max_requests=ids.len(), progress=False)
 
 
 def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:
@@ -209,21 +302,21 @@ def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFoun
 
 
 def refuse_long_work(
-    requests: int, session: Session, max_requests: int | None, at_most: int | None = None
+    source: Source, requests: int, max_requests: int | None, at_most: int | None = None
 ) -> None:
     """Refuse unexpectedly long work before the first request.
 
     Args:
+        source: What answers.
         requests: How many are to be expected.
-        session: Of the register.
         max_requests: As given by the user.
         at_most: How many there can be, if not as many as expected.
 
     Raises:
         UsageError: With the number, the time it would take, and the alternatives.
     """
-    most = most_requests(session, max_requests)
-    if requests <= most:
+    session, most = source.session, _most_requests(source.session, max_requests)
+    if requests * source.cost <= most:
         return
     low, high = map(duration, session.seconds_of(requests))
     number, _, unit = low.partition(" ")
@@ -243,7 +336,7 @@ def refuse_long_work(
     )
 
 
-def most_requests(session: Session, max_requests: int | None) -> float:
+def _most_requests(session: Session, max_requests: int | None) -> float:
     """Return how many record requests may be sent at once."""
     if max_requests is None:
         return _MOST_REQUESTS if session.remote else math.inf
@@ -258,68 +351,51 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def requests_for(session: Session, kind: Kind[Record], ids: Sequence[int]) -> int:
+def requests_for(source: Source, kind: Kind[Record], ids: Sequence[int]) -> int:
     """Return how many requests the records of ids need: none for cached ones.
 
-    Which of these have changed is not known yet: `ids_unchanged_in_cache` checks the number again.
+    Which of these have changed is not known yet: `_unchanged` checks the number again.
     """
-    file = session.exchange.cache
+    session, file = source.session, source.session.exchange.cache
     if session.replayed:
         return 0
     ages = {} if file is None else file.ages(kind.path, ids)
-    return len(ids) - sum(bool(age.since) or _is_young(age, session) for age in ages.values())
+    cached = sum(bool(age.since) or _is_young(age, session) for age in ages.values())
+    return len(ids) - cached
 
 
-def ids_unchanged_in_cache(
-    session: Session,
-    kind: Kind[Record],
-    ids: Sequence[int],
-    max_requests: int | None,
+def _unchanged(
+    source: Source, kind: Kind[Record], ids: Sequence[int], max_requests: int | None
 ) -> frozenset[int]:
     """Return the ids whose cached records are still current, unless too many are not.
 
     The ids changed since the day before the oldest check are listed once, unless all records are
     younger than the register's ``max_age``.
 
-    Args:
-        session: The register's session.
-        kind: Kind of records.
-        ids: Ids of the requested records.
-        max_requests: Maximum number of requests for the other records.
-
     Raises:
         UsageError: The other records need more requests than *max_requests*.
         RegisterError: The changes cannot be listed.
     """
-    if session.exchange.cache is None:  # then the caller has checked the number
+    session, file = source.session, source.session.exchange.cache
+    if file is None:  # then the caller has checked the number
         return frozenset()
-    cached_ids = _unchanged(session, session.exchange.cache, kind, ids)
-    refuse_long_work(len(ids) - len(cached_ids), session, max_requests)
-    return cached_ids
-
-
-def _unchanged(
-    session: Session, file: CacheFile, kind: Kind[Record], ids: Sequence[int]
-) -> frozenset[int]:
     if file.undecided:  # any reply shows whether the file is of this register
         newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
-        with suppress(NotHeld):
-            session.exchange.get(requests.count(newest), keep=False)
+        session.exchange.get(requests.count(newest), keep=False)
     checked_at = session.exchange.now
     ages = file.ages(kind.path, ids)
-    young = {id_ for id_, age in ages.items() if _is_young(age, session)}
+    current = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
     check_days = {
         id_: date.fromisoformat(age.since)
         for id_, age in ages.items()
-        if age.since and id_ not in young
+        if age.since and id_ not in current
     }
-    if not check_days:
-        return frozenset(young)
-    checked = _ids_not_in_changes(session, kind.listed, check_days)
-    if checked:
+    if check_days and (checked := _ids_not_in_changes(session, kind.listed, check_days)):
         file.confirm(kind.path, sorted(checked), checked_at)
-    return frozenset(young | checked)
+        current |= checked
+    refuse_long_work(source, len(ids) - len(current), max_requests)
+    return frozenset(current)
 
 
 def _is_young(age: Kept, session: Session) -> bool:
@@ -331,8 +407,7 @@ def _ids_not_in_changes(session: Session, endpoint: str, old: dict[int, date]) -
     """Return the ids absent from the list of changes since the oldest check.
 
     The list takes at most as many requests as the records themselves would; ids above the point
-    where it is abandoned count as changed, and all where the register is a served mirror, which
-    does not know the days.
+    where it is abandoned count as changed.
     """
     since = min(old.values()) - timedelta(days=1)
     last_id = max(old)
@@ -342,10 +417,7 @@ def _ids_not_in_changes(session: Session, endpoint: str, old: dict[int, date]) -
     unchanged_ids = set(old)
     for _ in range(len(old)):
         assert query is not None
-        try:
-            page = session.exchange.get(requests.page(query), keep=False)
-        except NotHeld:
-            return set()
+        page = session.exchange.get(requests.page(query), keep=False)
         unchanged_ids.difference_update(page.ids.to_list())
         query = next_query(query, page)
         if query is None or query.after_id >= last_id:

@@ -2,79 +2,27 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection, Sequence
 from typing import Final
 
 import polars as pl
 
 from finstat_kit import given_frames
-from finstat_kit.client.collections import walk
 from finstat_kit.client.collections.fetching import get_records, refuse_long_work, requests_for
-from finstat_kit.client.source import Source
-from finstat_kit.errors import NotFound, attaching
+from finstat_kit.client.source import ANY, Allowance, Source
+from finstat_kit.errors import NotFound
 from finstat_kit.given_units import given_units
-from finstat_kit.progress import bar
-from finstat_kit.protocol import requests, wire
+from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
-from finstat_kit.protocol.requests import next_query
-from finstat_kit.transport.threads import in_order
 
 NUMBERS: Final = pl.Schema({"kind": pl.String(), "number": pl.String(), "id": pl.Int64()})
 INVENTED: Final = "names and numbers are invented here"
 _MOST_SHOWN: Final = 5  # IČO in an error
 
 
-def units_with_numbers(
-    source: Source, numbers: Sequence[tuple[str, str]], progress: bool | None
-) -> pl.DataFrame:
-    """Return the units with some IČO or DIČ, of a register by one request for each.
-
-    Args:
-        source: What answers.
-        numbers: Kinds and digits, each once.
-        progress: Whether a bar is shown.
-    """
-    if (records := source.all_records("units")) is not None:
-        parts = [
-            records.filter(pl.col(kind).is_in([n for of, n in numbers if of == kind]))
-            .select(pl.lit(kind).alias("kind"), number=kind, id="id")
-            .collect()
-            .sort("id")
-            for kind in ("ico", "dic")
-        ]
-        return pl.concat(parts).cast(NUMBERS)
-
-    def fetch(number: tuple[str, str], stop: threading.Event) -> list[int]:
-        kind, digits = number
-        query = walk.query_of(source, "units", filters={wire.FILTERS[kind]: digits})
-        ids: list[int] = []
-        while True:
-            page = source.session.cached_for_the_day(requests.page(query, len(ids)), stop)
-            ids += page.ids.to_list()
-            following = next_query(query, page)
-            if following is None:
-                return ids
-            query = following
-
-    rows: list[tuple[str, str, int]] = []
-
-    def text() -> str:
-        return f"interrupted while {len(numbers):,} numbers were looked up"
-
-    with (
-        attaching(lambda: None, text, going_on=source.session.going_on()),
-        bar("numbers", len(numbers), watched=source.session.watched, progress=progress) as advance,
-    ):
-        for (kind, digits), ids in in_order(numbers, fetch, source.session.connections):
-            rows += [(kind, digits, id_) for id_ in ids]
-            advance(1)
-    return pl.DataFrame(rows, schema=NUMBERS, orient="row")
-
-
 def lookups(source: Source, given: pl.DataFrame) -> int:
     """Return how many requests the ids behind the IČO of given units take."""
-    return 0 if source.session.replayed else source.cost * given["ico"].drop_nulls().n_unique()
+    return 0 if source.session.replayed else given["ico"].drop_nulls().n_unique()
 
 
 def looked_up(source: Source, given: pl.DataFrame, progress: bool | None = None) -> pl.DataFrame:
@@ -92,7 +40,8 @@ def looked_up(source: Source, given: pl.DataFrame, progress: bool | None = None)
     icos = given["ico"].drop_nulls().unique(maintain_order=True).to_list()
     if not icos:
         return given
-    found = units_with_numbers(source, [("ico", ico) for ico in icos], progress)
+    rows = source.numbered([("ico", ico) for ico in icos], progress)
+    found = pl.DataFrame(rows, NUMBERS, orient="row")
     return given.join(
         found.select("id", ico="number"), on="ico", how="left", maintain_order="left_right"
     ).select(pl.coalesce("id", "id_right").alias("id"), "ico")
@@ -101,41 +50,37 @@ def looked_up(source: Source, given: pl.DataFrame, progress: bool | None = None)
 def records_of_given(
     source: Source,
     given: pl.DataFrame,
+    allowance: Allowance = ANY,
     *,
-    keep: bool,
-    max_requests: int | None = None,
-    progress: bool | None = None,
+    null_rows: bool,
 ) -> pl.DataFrame:
     """Return the records of given units, in their order; see `Units.get`.
 
     Args:
         source: What answers.
         given: What `given_units` returns.
-        keep: Whether an id without a record, or an IČO of nobody, is a row of itself.
-        max_requests: As in `Units.get`.
-        progress: As in `Units.get`.
+        allowance: What it may take.
+        null_rows: Whether an id without a record, or an IČO of nobody, is a row of itself.
     """
     number = lookups(source, given)
     if number:
         others = given["id"].drop_nulls().unique(maintain_order=True).to_list()
         # As a rule an IČO is that of one unit: what it takes beyond is not counted.
-        expected = 2 * number + requests_for(source.session, KINDS["units"], others)
-        refuse_long_work(expected, source.session, max_requests)
-        max_requests = wire.MAX_ID
-    found = looked_up(source, given, progress)
+        expected = 2 * number + requests_for(source, KINDS["units"], others)
+        refuse_long_work(source, expected, allowance.max_requests)
+        allowance = allowance._replace(max_requests=wire.MAX_ID)
+    found = looked_up(source, given, allowance.progress)
     ids = found["id"].drop_nulls()
     icos = found.filter(pl.col("id").is_null())["ico"].to_list()
     try:
-        records = get_records(
-            "units", ids, source, keep=keep, max_requests=max_requests, progress=progress
-        )
+        records = get_records("units", ids, source, allowance, null_rows=null_rows)
     except NotFound as error:
         if icos:
             error.message += f"; {_of_nobody(icos)}"
         raise
     if not icos:
         return records
-    if not keep:
+    if not null_rows:
         raise no_such_units(source, icos, records)
     places = found.with_row_index("place")
     of_ids = records.with_columns(places.drop_nulls("id")["place"])
@@ -158,7 +103,7 @@ def records_given(
     units = given_frames.polars_of(name, units)
     if isinstance(units, pl.DataFrame | pl.LazyFrame) and {*columns} <= {*units.collect_schema()}:
         return units.lazy().collect()
-    return records_of_given(source, given_units(units, name), keep=False)
+    return records_of_given(source, given_units(units, name), null_rows=False)
 
 
 def no_such_units(

@@ -7,18 +7,18 @@ from typing import Final
 
 from finstat_kit.client.session import Session
 from finstat_kit.client.source import Outcome
-from finstat_kit.errors import NotHeld, RegisterError, RegisterUnavailable, TransportError
+from finstat_kit.errors import RegisterError, RegisterUnavailable, TransportError
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.records import Kind, Record
 
-# An outage, or a fault of one record: a served mirror may lack one, or still be filled.
-DOUBTFUL: Final = (RegisterUnavailable, TransportError, NotHeld)
+# An outage, or a fault of one record.
+DOUBTFUL: Final = (RegisterUnavailable, TransportError)
 # Ours: a register that is down answers nothing, so that a few requests show it.
 _IN_A_ROW: Final = 3  # records that cannot be had before another is requested
 _PROBES: Final = 10  # records from all over the list, where none was had yet
 
 
-def settled(
+def unless_down(
     outcomes: Iterable[Outcome],
     session: Session,
     kind: Kind[Record],

@@ -14,11 +14,10 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections.fetching import refuse_long_work
-from finstat_kit.client.source import Source
-from finstat_kit.errors import NotFound, ProtocolError, RegisterError, attaching, invalid
+from finstat_kit.client.source import Allowance, Source
+from finstat_kit.errors import NotFound, ProtocolError, RegisterError, invalid
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.in_place import put_in_place
-from finstat_kit.progress import bar
 from finstat_kit.protocol import requests
 from finstat_kit.protocol.untrusted import is_markup
 from finstat_kit.transport.threads import in_order
@@ -51,31 +50,24 @@ def download(
     source: Source,
     files: pl.DataFrame,
     folder: str | os.PathLike[str],
-    *,
     max_bytes: int,
-    max_requests: int | None,
-    progress: bool | None,
+    allowance: Allowance,
 ) -> pl.DataFrame:
     """Download files; see `Documents.download`."""
     max_bytes = arguments.whole("max_bytes", max_bytes, 1, 2**31)
     target = _folder(folder)
     wanted = _files(files, target)
-    refuse_long_work(len(wanted), source.session, max_requests)
+    refuse_long_work(source, len(wanted), allowance.max_requests)
     results: list[_Result] = []
 
     def fetch(file: _File, stop: threading.Event) -> _Result:
         return _fetched(file, source, max_bytes, stop)
 
-    def text() -> str:
-        return (
-            f"interrupted after {len(results):,} of {len(wanted):,} files; the same call resumes "
-            "there"
-        )
-
-    with (
-        attaching(lambda: _frame(results), text),
-        bar("files", len(wanted), watched=source.session.watched, progress=progress) as advance,
-    ):
+    working = source.session.working(
+        "files", len(wanted), lambda: _frame(results), allowance.progress,
+        going_on="the same line continues: what was downloaded is kept",
+    )  # fmt: skip
+    with working as advance:
         for _, result in in_order(wanted, fetch, source.session.connections):
             results.append(result)
             advance(1)

@@ -2,87 +2,68 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang, Since
-from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.fetching import outcomes, refuse_long_work
-from finstat_kit.client.source import Source
-from finstat_kit.errors import Interrupted, NotFound, ProtocolError, RegisterError, warn
+from finstat_kit.arguments import By, Lang
+from finstat_kit.client.collections.fetching import refuse_long_work
+from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.source import Allowance, Source
+from finstat_kit.errors import Interrupted, RegisterError, warn
 from finstat_kit.frames.counts import estimation
-from finstat_kit.frames.counts.estimation import NO_RECORD, UNREADABLE
+from finstat_kit.frames.counts.estimation import NO_RECORD
 from finstat_kit.frames.places import labels
-from finstat_kit.progress import bar
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.records import KINDS, Record
-
-_Drawn = tuple[str | None, str | None, str | None]  # code, state and problem of a unit
 
 
 def estimate(
     source: Source,
     by: By,
-    *,
-    n: int,
-    seed: int,
-    changed_since: Since,
-    max_requests: int | None,
+    drawn: tuple[int, int],
+    listing: Listing,
+    allowance: Allowance,
     lang: Lang,
-    progress: bool | None,
 ) -> pl.DataFrame:
-    """Return the estimated counts of a whole register; see `Register.estimate`."""
+    """Return the estimated counts of a whole register; see `Register.estimate`.
+
+    Args:
+        source: What answers.
+        by: As given by the user.
+        drawn: How many units are drawn, and the seed of the draw.
+        listing: The units to draw from.
+        allowance: What it may take.
+        lang: Language of the labels.
+    """
     by = labels.field(by, wire.BY_FIELD)
-    n, seed = arguments.whole("n", n, 1, wire.MAX_ID), arguments.whole("seed", seed, 0, wire.MAX_ID)
-    query = walk.query_of(source, "units", changed_since)
+    n, seed = (
+        arguments.whole(name, value, least, wire.MAX_ID)
+        for name, value, least in zip(("n", "seed"), drawn, (1, 0), strict=True)
+    )
     if not source.session.replayed:
-        refuse_long_work(n * source.cost, source.session, max_requests)
-    rows = list[_Drawn]()
+        refuse_long_work(source, n, allowance.max_requests)
+    number = 0
 
-    def estimated(rows: pl.DataFrame) -> pl.DataFrame:
-        return estimation.estimated(rows, by, source.codelist, ids.len(), lang=lang)
-
-    def so_far() -> pl.DataFrame:
-        schema = dict.fromkeys((by, wire.STATE, "problem"), pl.String)
-        return estimated(pl.DataFrame(rows, schema, orient="row"))
+    def estimated(records: pl.DataFrame) -> pl.DataFrame:
+        missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))
+        rows = records.with_columns(problem=missing)
+        return estimation.estimated(rows, by, source.codelist, number, lang=lang)
 
     try:
-        ids = walk.ids(source, "units", query, progress=progress)["id"]
+        ids = listing.ids(progress=allowance.progress)["id"]
+        number, sample = ids.len(), estimation.drawn(ids, seed).head(n)
         # Before the records, so that any number of them gives an estimate.
         source.codelist(wire.BY_FIELD[by].name)
-        sampled_ids = estimation.drawn(ids, seed).head(n)
-        if not source.cost:
-            records = source.records("units", sampled_ids, keep=True)
-            missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))
-            return estimated(records.with_columns(problem=missing))
-        drawn = sampled_ids.to_list()
-        fetched = outcomes(KINDS["units"], drawn, source.session, max_requests=max_requests)
-        with (
-            closing(fetched),
-            bar(
-                "records", sampled_ids.len(), watched=source.session.watched, progress=progress
-            ) as advance,
-        ):
-            for _, record in fetched:
-                rows.append(_drawn(record, by))
-                advance(1)
+        records = source.records("units", sample, allowance, null_rows=True)
     except RegisterError as error:
-        error.partial, error.cursor = so_far() if rows else None, None  # ids are no estimate
+        partial, error.partial, error.cursor = error.partial, None, None  # ids are no estimate
+        if partial is not None and by in partial.columns and partial.height:
+            error.partial = estimated(partial)
         error.going_on = source.session.going_on()
         raise
     except KeyboardInterrupt as interrupt:
-        if not rows:
+        partial = getattr(interrupt, "partial", None)
+        if partial is None or by not in partial.columns or partial.is_empty():
             raise Interrupted("interrupted before the first record") from interrupt
-        warn(f"interrupted: an estimate from {len(rows):,} of {len(drawn):,} records")
-    return so_far()
-
-
-def _drawn(record: Record | Exception, by: str) -> _Drawn:
-    if isinstance(record, NotFound):
-        return None, None, NO_RECORD
-    if isinstance(record, ProtocolError):
-        return None, None, UNREADABLE
-    code, state = getattr(record, by), getattr(record, wire.STATE)
-    return None if code is None else str(code), None if state is None else str(state), None
+        records = partial
+        warn(f"interrupted: an estimate from {records.height:,} of {sample.len():,} records")
+    return estimated(records)

@@ -8,9 +8,8 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.fetching import get_records, records_or_ids
-from finstat_kit.client.source import Source
+from finstat_kit.client.collections.fetching import get_records, records_with_gaps
+from finstat_kit.client.source import Allowance, Source
 from finstat_kit.errors import invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
@@ -45,7 +44,7 @@ def find(source: Source, text: str | Sequence[str] | pl.Series, limit: int | Non
         shown = ", ".join(map(value_in_python, absent[:5])) + (" …" if len(absent) > 5 else "")
         warn(f"no unit matches {len(absent):,} of {len(texts):,} texts: {shown}")
     matches = pl.concat(found)
-    records = get_records("units", matches["id"], source, keep=True, progress=False)
+    records = get_records("units", matches["id"], source, Allowance(progress=False), null_rows=True)
     return records.with_columns(matches.select("matched_by", *(["given"] if several else [])))
 
 
@@ -66,8 +65,8 @@ def matching_units(
     """
     arguments.sought(argument, text, "words of a name, an IČO, a DIČ or an id, as text")
     meanings = numbers_meant(text)
-    by_kind = {kind: _ids_with_number(source, kind, meanings[kind]) for kind in meanings}
-    matches = pl.concat([_MATCHES.to_frame(), *(_matches(by_kind[kind], kind) for kind in by_kind)])
+    rows = [(id_, kind) for kind, _, id_ in source.numbered([*meanings.items()], progress=False)]
+    matches = pl.DataFrame(rows, _MATCHES, orient="row").sort("matched_by", "id")
     matches = matches.unique("id", keep="first", maintain_order=True)
     named = 0
     if (names := source.names()) is not None:
@@ -116,18 +115,6 @@ def _matches(ids: pl.Series, kind: str) -> pl.DataFrame:
     return pl.DataFrame({"id": ids}).with_columns(matched_by=pl.lit(kind, unit_names.MATCHED_BY))
 
 
-def _ids_with_number(source: Source, kind: str, number: str) -> pl.Series:
-    """Return the ids of the units with an IČO, a DIČ or an id."""
-    if (records := source.all_records("units")) is not None:
-        value: int | str = int(number) if kind == "id" else number
-        return records.filter(pl.col(kind) == value).select("id").collect()["id"].sort()
-    if kind == "id":  # the first one after the id below
-        query = walk.query_of(source, "units", None, max(int(number) - 1, 0), 1)
-        ids = walk.ids(source, "units", query, 1, progress=False)["id"]
-        return ids.filter(ids == int(number))
-    return walk.ids_with(source, kind, number)["id"]
-
-
 def unit_of(source: Source, text: str, argument: str, quoted: Callable[[str], str] = str) -> int:
     """Return the id of the only unit that matches a text; names count where no number matches.
 
@@ -144,7 +131,7 @@ def unit_of(source: Source, text: str, argument: str, quoted: Callable[[str], st
     if set(numbers) != {"name"}:
         matches = matches.filter(pl.col("matched_by") != "name")
         numbers.pop("name", None)
-    records = records_or_ids("units", matches["id"], source)
+    records = records_with_gaps("units", matches["id"], source)
     cure = "give the IČO of one" + (", with all its zeros" if len(numbers) > 1 else " or its id")
     return int(one_unit(records, argument, text, sum(numbers.values()), cure, quoted)["id"].item())
 

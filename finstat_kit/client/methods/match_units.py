@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.client.collections import walk
-from finstat_kit.client.collections.fetching import get_records, records_or_ids, refuse_long_work
-from finstat_kit.client.collections.looked_up import units_with_numbers
+from finstat_kit.client.collections.fetching import get_records, records_with_gaps, refuse_long_work
+from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.collections.looked_up import NUMBERS
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
-from finstat_kit.client.source import Source
+from finstat_kit.client.source import Allowance, Source
 from finstat_kit.errors import (
     NotFound,
     UsageError,
@@ -36,19 +36,16 @@ _ITSELF: Final = {"municipality": ("sidlo", "801"), "region": ("kraj", "803")}
 def match_units(
     source: Source,
     frame: AnyFrame,
+    by: Mapping[str, str | None],
+    allowance: Allowance,
     *,
-    ico: str | None,
-    name: str | None,
-    place: str | None,
     dry_run: bool,
-    max_requests: int | None,
-    progress: bool | None,
 ) -> pl.DataFrame:
     """Match the rows of a frame with units; see `Register.match_units`."""
-    rows = matching.columns(given_frames.collected("frame", frame), ico=ico, name=name, place=place)
+    rows = matching.columns(given_frames.collected("frame", frame), **by)
     # Those of a mirror are read at the first search.
-    names = None if name is None else source.names()
-    if names is None and ico is None:
+    names = None if by["name"] is None else source.names()
+    if names is None and by["ico"] is None:
         raise UsageError(
             "the register has no search for names",
             cure="give ico=, or match in a mirror: fk.use('mirror:FOLDER')",
@@ -56,26 +53,27 @@ def match_units(
     matcher = matching.Matcher(rows, names)
     numbers = matcher.numbers()
     # A list for each number, and as a rule one record.
-    expected = 2 * len(numbers) * source.cost
+    expected = 2 * len(numbers)
     named = matcher.by_name()
     misspelt = matcher.misspelt(named)
     seconds = 0.0 if names is None else len(misspelt) * names.height * _SECONDS_PER_NAME
     if dry_run:
         plan = plan_of(source, {"units": (expected, None)})
         return plan.with_columns(pl.col("seconds_low", "seconds_high") + seconds)
-    refuse_long_work(expected, source.session, max_requests)
+    refuse_long_work(source, expected, allowance.max_requests)
     _warn_of_names(source, matcher.without_number(), has_names=names is not None)
     _warn_of_texts("values that are no IČO and no DIČ", matcher.unread)
-    numbered = units_with_numbers(source, numbers, progress)
+    found = source.numbered(numbers, allowance.progress)
+    numbered = pl.DataFrame(found, schema=NUMBERS, orient="row")
     ours = set(numbered["number"])
     missing = [number for kind, number in numbers if kind == "ico" and number not in ours]
     wrong = [ico for ico in missing if not has_check_digit(ico)]
     _warn_of_texts("numbers of no unit, with a wrong check digit (modulo 11)", wrong)
-    with bar("names", len(misspelt), watched=seconds > 1, progress=progress) as advance:
+    with bar("names", len(misspelt), watched=seconds > 1, progress=allowance.progress) as advance:
         near = matcher.near(misspelt, advance)
     of_names = [id_ for ids in (*named.values(), *near.values()) for id_ in ids]
     ids = pl.Series("id", [*numbered["id"], *of_names], dtype=pl.Int64)
-    records = records_or_ids("units", ids.unique(maintain_order=True), source)
+    records = records_with_gaps("units", ids.unique(maintain_order=True), source)
     return matcher.matches(numbered, named, near, records.select(matching.RECORD))
 
 
@@ -97,8 +95,7 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
             "in a mirror"
         )
         return
-    part = source.part()
-    if part.extract or part.since is not None:
+    if source.part().extract:
         warn(
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
             "may be another unit's too"
@@ -109,9 +106,7 @@ def town(
     source: Source,
     places: object,
     level: Literal["municipality", "region"],
-    *,
-    max_requests: int | None,
-    progress: bool | None,
+    allowance: Allowance,
 ) -> pl.DataFrame:
     """Return the records of municipalities or regions themselves; see `Units.town`."""
     arguments.one_of("level", level, tuple(_ITSELF))
@@ -124,13 +119,8 @@ def town(
             raise invalid("places", name, fault, cure=codes)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
-    if (every := source.all_records("units")) is not None:
-        records = every.filter(pl.col("pravnaForma") == legal_form).collect()
-    else:
-        ids = walk.ids_with(source, "legal_form_code", legal_form)
-        records = get_records(
-            "units", ids["id"], source, keep=True, max_requests=max_requests, progress=progress
-        )
+    ids = Listing(source, "units", legal_form_code=legal_form).ids(progress=False)["id"]
+    records = get_records("units", ids, source, allowance, null_rows=True)
     found = wanted.join(
         records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
     )

@@ -8,11 +8,10 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.source import Source
-from finstat_kit.errors import NotFound, attaching
+from finstat_kit.errors import NotFound
 from finstat_kit.frames.places import locations as places
 from finstat_kit.frames.reports import templates
-from finstat_kit.protocol import forms, requests, wire
-from finstat_kit.protocol.forms import Form, FormOf
+from finstat_kit.protocol import wire
 
 _LARGEST_TEMPLATE: Final = 2**31 - 1  # the largest value of a column `template`
 
@@ -33,53 +32,9 @@ def all_codelists() -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
 
 
-def shipped_first(source: Source) -> FormOf:
-    """Return a function that looks a form up in the package, else in the register.
-
-    By these forms cells are read.
-    """
-
-    def form_of(template: int) -> Form | None:
-        shipped = forms.shipped(template)
-        if shipped is not None:
-            return shipped
-        text = (
-            f"interrupted while template {template} was requested; the reports read before it are "
-            "lost"
-        )
-        with attaching(lambda: None, lambda: text):
-            return source.form(template)
-
-    return form_of
-
-
-def register_first(source: Source) -> FormOf:
-    """Return a function that looks a form up in the register, else in the package.
-
-    With the captions of these forms those of the items are compared.
-    """
-
-    def live(template: int) -> Form | None:
-        return source.form(template) or forms.shipped(template)
-
-    return live
-
-
 def listed_templates(source: Source, *, refresh: bool) -> pl.DataFrame:
     """Return a row for each template; see `Register.template`."""
-    fetched = source.session.fetched
-    with fetched.lock:
-        if fetched.listed_forms is None or refresh:
-            fetched.listed_forms, with_tables = source.session.cached_for_the_day(
-                requests.templates(), refresh=refresh
-            )
-            if with_tables:
-                fetched.forms |= {form.id: form for form in fetched.listed_forms}
-        rows = []
-        for listed_form in fetched.listed_forms:
-            whole = fetched.forms.get(listed_form.id)
-            rows.append((whole or listed_form, whole is not None))
-    return templates.listed(rows)
+    return templates.listed(source.forms(refresh=refresh))
 
 
 def template_part(source: Source, template: int, part: str, *, refresh: bool) -> pl.DataFrame:

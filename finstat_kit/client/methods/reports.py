@@ -10,7 +10,6 @@ import polars as pl
 
 from finstat_kit import given_frames
 from finstat_kit.arguments import Lang
-from finstat_kit.client.methods.reference import shipped_first
 from finstat_kit.client.source import Source
 from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials.assemble import check_types, form_order
@@ -29,7 +28,7 @@ _NO_EURO: Final = 'some amounts are not in euro; fk.reports.check(reports)["reas
 def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Frame:
     """Read reports into tidy cells; see `Reports.cells`."""
     schema = report_cells.schema_of_cells(labels=labels)
-    reader = report_cells.CellReader(shipped_first(source), labels=labels, blanks=blanks)
+    reader = report_cells.CellReader(source.shipped_first, labels=labels, blanks=blanks)
     warned, warned_of_currency = threading.Event(), threading.Event()
 
     def read(batch: pl.DataFrame) -> pl.DataFrame:
@@ -48,7 +47,7 @@ def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Fram
 
 def check(source: Source, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None) -> Frame:
     """Check the sums of reports; see `Reports.check`."""
-    form_of, compared = shipped_first(source), _statements(filings)
+    form_of, compared = source.shipped_first, _statements(filings)
     return _read_in_batches(
         reports,
         CHECKS,
@@ -97,7 +96,7 @@ def reports_as_filed(
     if _are_of_one_statement(reports):
         each = list(reports.sort(form_order(), nulls_last=True, maintain_order=True).iter_slices(1))
     forms = [
-        as_filed(one, shipped_first(source), lang=lang, filled=filled, title=title) for one in each
+        as_filed(one, source.shipped_first, lang=lang, filled=filled, title=title) for one in each
     ]
     return together(forms)
 

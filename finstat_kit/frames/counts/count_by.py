@@ -29,10 +29,10 @@ COUNTS: Final = pl.Schema(
         "by": pl.String,
     }
 )
-# Only estimates have "unknown codes" (all of them in one row) and the last two: a record in a frame
+# Only estimates have "unknown codes" (all of them in one row) and the last one: a record in a frame
 # has been read.
 KINDS: Final = (
-    "labelled", "unknown code", "unknown codes", "no code", "gone", "no record", "unreadable"
+    "labelled", "unknown code", "unknown codes", "no code", "gone", "no record"
 )  # fmt: skip
 
 

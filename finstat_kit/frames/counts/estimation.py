@@ -36,8 +36,7 @@ ESTIMATES: Final = pl.Schema(
     }
 )
 NO_RECORD: Final = "no record"
-UNREADABLE: Final = "unreadable"
-_WITHOUT_LABEL: Final = ("unknown codes", "no code", "gone", NO_RECORD, UNREADABLE)
+_WITHOUT_LABEL: Final = ("unknown codes", "no code", "gone", NO_RECORD)
 _TAIL: Final = 0.025  # on either side
 
 
@@ -68,7 +67,7 @@ def estimated(
 
     Args:
         rows: One row per unit drawn: the column *by*, the others that `counts.count_by` uses, and
-            ``problem`` (String): null, `NO_RECORD` or `UNREADABLE`.
+            ``problem`` (String): null or `NO_RECORD`.
         by: A code field.
         lookup: Returns a codelist by its name.
         number: Number of units in the whole.

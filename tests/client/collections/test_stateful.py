@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 )
 
 import finstat_kit as fk
-from finstat_kit.client.collections.walk import Pages
+from finstat_kit.client.collections.listing import Pages
 from finstat_kit.errors import TransportError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.state.store import day_number
