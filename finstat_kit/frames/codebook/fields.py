@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Final
 
@@ -11,15 +11,16 @@ import polars as pl
 from finstat_kit import arguments, calls
 from finstat_kit.frames.codebook.quantities import quantity_of
 from finstat_kit.frames.counts import count_by, estimation
-from finstat_kit.frames.financials import assemble, filings, items, ratios
+from finstat_kit.frames.financials import assemble, filings, history, items, ratios
 from finstat_kit.frames.financials.reasons import STATUS
 from finstat_kit.frames.findings import panel, peers, scale, summary
-from finstat_kit.frames.places import match_names
-from finstat_kit.frames.reports import cells, check_sums
+from finstat_kit.frames.places import labels, locations, match_names
+from finstat_kit.frames.reports import attachments, cells, check_sums, templates
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.unit_names import MATCHED_BY
 from finstat_kit.frames.units import matching
 from finstat_kit.protocol import wire
+from finstat_kit.protocol.codelists import CLASSIFICATION, LOCATIONS
 from finstat_kit.protocol.records import KINDS
 
 FIELDS: Final = pl.Schema(
@@ -31,28 +32,55 @@ FIELDS: Final = pl.Schema(
         pl.String(),
     )
 )  # fmt: skip
-_OF_RECORDS: Final = Words("fields")
-_OF_RESULTS: Final = Words("columns")
 _VALUES: Final = Words("values")
 _BY_SEARCH: Final = {"units": {"matched_by": MATCHED_BY}}  # beside the columns of records
-# Columns by which a frame is recognised where names mean different things in different results.
+# Columns by which a frame is recognised; results that are not here, by all of theirs. A frame can
+# be several, such as figures joined to records: what stands first explains a name of both.
 _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
+    "summary": ("value", "without"),
+    "flows": ("enter", "leave"),
+    "peers": ("own", "percentile"),
+    "estimate": ("code", "count_low"),
+    "count_by": ("code", "count", "kind"),
+    "checks": ("checked", "failing"),
+    "match_units": ("matched_by", "candidates"),
+    "match_places": ("given", "how"),
+    "cells": ("report_id", "row", "column"),
+    "items": ("report_id", "item"),
+    "filings": ("report_ids", "counts"),
+    "panel": ("unit_id", "year", "scale_doubtful"),
+    "ratios": ("unit_id", "year", "excluded"),
+    "financials": ("unit_id", "year"),
     "units": ("nazovUJ",),
     "statements": ("idUctovnychVykazov", "typ"),
     "reports": ("idSablony",),
     "annual_reports": ("idUJ", "typ"),
-    "match_units": ("matched_by", "candidates"),
-    "summary": ("value", "without"),
-    "flows": ("enter", "leave"),
-    "peers": ("own", "percentile"),
-    "estimate": ("count_low", "listed"),
-    "count_by": ("code", "kind"),
-    "checks": ("checked", "failing"),
-    "download": ("path", "problem"),
-    "doctor": ("check", "meaning"),
-    "templates": ("decree", "tables"),
-    "template": ("mark", "terms"),
-    "codelists": ("endpoint", "field"),
+}
+# Results that no name of `fields` stands for. Those of the layers above are spelled out.
+_OTHERS: Final[Mapping[str, Collection[str]]] = {
+    "statement": history.LABELS,
+    "filings of a statement": history.FILINGS,
+    "list of items": items.LISTED,
+    "list of ratios": ratios.LISTED,
+    "unresolved": labels.UNRESOLVED,
+    "locations": locations.LOCATIONS,
+    "codelist": CLASSIFICATION,
+    "list of places": LOCATIONS,
+    "templates": templates.TEMPLATES,
+    "template": templates.ROWS,
+    "columns": templates.COLUMNS,
+    "attachments": attachments.ATTACHMENTS,
+    "fields": FIELDS,
+    "codelists": ("name", "endpoint", "source", "field", "label"),
+    "cases": ("case", "statement_id", "report_id"),
+    "plan": ("collection", "requests", "at_most", "seconds_low", "seconds_high", "bytes"),
+    "download": ("id", "path", "bytes", "checked", "status", "problem"),
+    "doctor": ("check", "status", "seen", "expected", "meaning"),
+    "sync": ("list", "window", "new", "changed", "gone", "unreadable", "requests", "seconds"),
+    "holdings": ("collection", "listed", "held", "from_id", "lacking", "seconds"),
+    "unread": ("collection", "id", "problem", "seen"),
+    "verify": ("file", "rows", "damaged", "meaning"),
+    "changes": ("id", "field", "old", "new", "seen"),
     "snapshot": ("gone", "seen"),
 }
 _MEASURED_IN: Final = {"amount": "EUR", "share": "share, 1 is 100 %", "number": "ratio"}
@@ -80,11 +108,11 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
     Returns:
         One row per column, in their order (of units by name also the column that `find` adds); all
         String: ``field``, ``dtype``, ``meaning_sk``, ``meaning_en`` (null for a column of one's
-        own), ``codelist`` (the function that lists its codes), ``unit`` (of measure), ``read_from``
-        (of an item the forms, tables and printed rows, of a ratio its formula), ``values_sk`` and
-        ``values_en`` (what each value means, such as a reason); null where there is none. The
-        fields within a Struct, or a List of them, follow their column, with its name before a dot:
-        ``titulnaStrana.ico``.
+        own, also where another result has its name), ``codelist`` (the function that lists its
+        codes), ``unit`` (of measure), ``read_from`` (of an item the forms, tables and printed rows,
+        of a ratio its formula), ``values_sk`` and ``values_en`` (what each value means, such as a
+        reason); null where there is none. The fields within a Struct, or a List of them, follow
+        their column, with its name before a dot: ``titulnaStrana.ico``.
 
     Raises:
         UsageError: *collection* is neither a frame nor one of these names.
@@ -99,10 +127,10 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
     """
     if isinstance(collection, pl.DataFrame | pl.LazyFrame):
         columns: Mapping[str, pl.DataType] = collection.lazy().collect_schema()
-        return _explained(columns, _origin(columns))
+        return _explained(columns, _kinds(columns))
     known = _results()
     arguments.one_of("collection", collection, tuple(known))
-    return _explained(known[collection], collection)
+    return _explained(known[collection], [collection])
 
 
 @cache
@@ -132,25 +160,42 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
 
 
 def is_known(frame: pl.DataFrame) -> bool:
-    """Return whether any column of a frame is one of this package."""
-    origin = _origin(frame.schema)
-    return any(_meanings(name, origin) != (None, None) for name in frame.columns)
+    """Return whether a frame is a result of this package."""
+    return bool(_kinds(frame.schema))
 
 
-def _origin(columns: Iterable[str]) -> str:
-    """Return the result that a frame looks like; ``""`` where names need no distinction."""
+def _kinds(columns: Collection[str]) -> list[str]:
+    """Return the results that a frame with these columns looks like."""
     names = set(columns)
-    return next((name for name, marks in _MARKS.items() if names.issuperset(marks)), "")
+    return [kind for kind, marks in {**_MARKS, **_OTHERS}.items() if names.issuperset(marks)]
 
 
-def _explained(columns: Mapping[str, pl.DataType], origin: str) -> pl.DataFrame:
-    rows = [
-        (
-            field, _dtype(dtype), *_meanings(field, origin), _codelist(field), _unit(field),
-            _read_from(field), *(_values(field, dtype, lang) for lang in ("sk", "en")),
-        )
-        for field, dtype in _nested(columns.items())
-    ]  # fmt: skip
+@cache
+def _names(kind: str) -> frozenset[str]:
+    """Return the columns that a result of this kind can have."""
+    names = {*_results().get(kind, _OTHERS.get(kind, ()))}
+    if kind in ("financials", "ratios", "panel"):
+        names |= {*_results()["financials"], *ratios.NAMES}
+    if kind == "panel":
+        names.add("status")
+    if kind == "summary":
+        names |= set(labels.NAMED)
+    if kind in ("cells", "items"):
+        names |= {"label_sk", "label_en", "reason"}
+    if kind == "units":
+        names.add("given")
+    return frozenset(names)
+
+
+def _explained(columns: Mapping[str, pl.DataType], kinds: Sequence[str]) -> pl.DataFrame:
+    rows: list[tuple[str | None, ...]] = []
+    for field, dtype in _nested(columns.items()):
+        meanings = _meanings(field, kinds, columns)
+        known = meanings is not None and (
+            _codelist(field), _unit(field), _read_from(field),
+            *(_values(field, dtype, lang) for lang in ("sk", "en")),
+        )  # fmt: skip
+        rows.append((field, _dtype(dtype), *(meanings or [None] * 2), *(known or [None] * 5)))
     return pl.DataFrame(rows, schema=FIELDS, orient="row")
 
 
@@ -172,38 +217,42 @@ def _dtype(dtype: pl.DataType) -> str:
     return dtype.base_type().__name__ if isinstance(dtype, pl.Struct | pl.Enum) else str(dtype)
 
 
-def _meanings(field: str, origin: str) -> tuple[str | None, str | None]:
-    """Return what a column means; most mean the same wherever they are."""
-    last = field.rpartition(".")[2]
-    for name in dict.fromkeys((f"{origin}.{field}", field, last)):
-        for words in (_OF_RECORDS, _OF_RESULTS):
-            if name in words["sk"]:
-                return words["sk"][name], words["en"][name]
-        if (labels := _labels().get(name)) is not None:
-            return labels
-    if field.isdecimal():
-        return tuple(_OF_RESULTS[lang]["_year"].format(name=field) for lang in ("sk", "en"))  # type: ignore[return-value]
-    for ending in _MADE_OF_ANOTHER:
+def _meanings(field: str, kinds: Sequence[str], columns: Collection[str]) -> tuple[str, str] | None:
+    """Return what a column means in a frame of these kinds; None for one of the user's own."""
+    outer, last = field.partition(".")[0], field.rpartition(".")[2]
+    for kind in kinds:
+        if outer in _names(kind):
+            names = (f"{kind}.{field}", field, last)
+            name = next(name for name in names if name in _texts("sk"))
+            return _texts("sk")[name], _texts("en")[name]
+    if "statement" in kinds and field.isdecimal():
+        return _made("_year", field, field)
+    for ending in _MADE_OF_ANOTHER if kinds else ():
         base = field.removesuffix(ending)
-        if base != field:
-            known = _meanings(base, origin)
-            # Without the note in brackets.
-            texts = [(meaning or base).partition(" (")[0] for meaning in known]
-            names = [base] * 2 if ending == "_label" else texts
-            sk, en = (_OF_RESULTS[lang][ending] for lang in ("sk", "en"))
-            return sk.format(name=names[0]), en.format(name=names[1])
-    return None, None
+        if base != field and base in columns:
+            known = _meanings(base, kinds, columns) or (base, base)
+            sk, en = (meaning.partition(" (")[0] for meaning in known)  # without the note
+            return _made(ending, *((base, base) if ending == "_label" else (sk, en)))
+    coded = {item.label: item.code for item in labels.FIELDS.values()}
+    if kinds and coded.get(field) in columns:  # what `resolve_labels` adds
+        return _texts("sk")[field], _texts("en")[field]
+    return None
+
+
+def _made(ending: str, sk: str, en: str) -> tuple[str, str]:
+    return _texts("sk")[ending].format(name=sk), _texts("en")[ending].format(name=en)
 
 
 @cache
-def _labels() -> dict[str, tuple[str, str]]:
-    """Return the labels of items and ratios, with what is to be minded."""
-    labels = {
-        item.name: (item.label_sk, item.label_en + (f" ({item.note})" if item.note else ""))
+def _texts(lang: arguments.Lang) -> Mapping[str, str]:
+    """Return the meanings of all names, of items with what is to be minded."""
+    texts = {
+        item.name: item.label_sk if lang == "sk"
+        else item.label_en + (f" ({item.note})" if item.note else "")
         for item in items.item_table()
-    }
-    listed = ratios.listed().select("ratio", "label_sk", "label_en")
-    return labels | {name: (sk, en) for name, sk, en in listed.iter_rows()}
+    }  # fmt: skip
+    texts |= dict(ratios.listed().select("ratio", f"label_{lang}").iter_rows())
+    return texts | {**Words("columns")[lang], **Words("fields")[lang]}
 
 
 def _codelist(field: str) -> str | None:

@@ -53,8 +53,8 @@ def write(
             have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent,
             other ratios have two decimals, amounts two where a column has cents and otherwise none,
             the header stays in sight, columns of `financials` without any value are hidden),
-            ``….parquet`` or ``….ndjson``. If any column is one of this package, xlsx has the
-            codebook of `fields` on its last sheet, ``fields``, and parquet in its metadata,
+            ``….parquet`` or ``….ndjson``. Of a result of this package xlsx has the codebook of
+            `fields` on its last sheet, ``fields``, and parquet in its metadata,
             ``finstat_kit.fields`` (JSON, a list of rows). In csv and xlsx lists of ids are joined
             by spaces, and lists of numbers by name, such as the ``reasons`` of a summary or the
             ``candidates`` of `match_units`, by semicolons. A spreadsheet that opens a csv drops the

@@ -87,8 +87,6 @@ def results(folder: Path) -> dict[str, pl.DataFrame]:
         "match_units": SAMPLE.match_units({"n": ["x"]}, name="n"),
         "locations": SAMPLE.locations(), "codelists": SAMPLE.codelist(), "list": SAMPLE.regions(),
         "labels": SAMPLE.resolve_labels(units, columns=all_codes),
-        "label": SAMPLE.resolve_labels(units.rename({"kraj": "home"}), columns={"home": "regions"})
-        .select("home_label"),
         "unresolved": SAMPLE.unresolved_codes(units), "templates": SAMPLE.template(),
         "template": SAMPLE.template(699), "columns": SAMPLE.template(699, part="columns"),
         "attachments": fk.reports.files(reports), "plan": SAMPLE.financials(units, dry_run=True),
@@ -159,12 +157,53 @@ def _of(table: pl.DataFrame, field: str, column: str) -> str:
 
 
 def test_the_same_name_means_what_the_frame_is() -> None:
-    """The kind of a count is no kind of statement; a column of one's own has no meaning."""
-    counts = SAMPLE.count_by(SAMPLE.units.get(SAMPLE.units.ids(limit=3)))
+    """The kind of a count is no kind of statement, and its code, label and count say of what."""
+    counts = fk.fields(SAMPLE.count_by(SAMPLE.units.get(SAMPLE.units.ids(limit=3))))
+    money_and_units = SAMPLE.financials([], 2015).join(
+        SAMPLE.units.get([]), left_on="unit_id", right_on="id"
+    )
 
-    assert "unknown code" in _of(fk.fields(counts), "kind", "meaning_en")
+    assert "unknown code" in _of(counts, "kind", "meaning_en")
     assert "ordinary" in _of(fk.fields("financials"), "kind", "meaning_en")
-    assert _of(fk.fields(counts.with_columns(mine=1)), "mine", "meaning_en") is None
+    assert counts.head(3)["meaning_en"].to_list() == [
+        "code of the group; by says of which column",
+        "name of the group in the codelist; null where it lacks the code",
+        "number of units in the group",
+    ]
+    joined = fk.fields(money_and_units)
+    assert (
+        joined.filter(pl.col("field").is_in(["sales", "nazovUJ"]))["meaning_en"].null_count() == 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "own"),
+    [
+        ("count_by", ["mine", "year", "sales", "kraj", "median", "2015"]),
+        ("financials", ["mine", "label", "count", "status", "velkostPrilohy", "score", "a_label"]),
+        ("units", ["sales", "value", "age", "region_code", "x_growth"]),
+    ],
+)
+def test_a_column_of_ones_own_has_no_meaning(result: str, own: list[str]) -> None:
+    """Also where another result has its name: no unit and no codelist either."""
+    columns = [name for name in fk.fields(result)["field"] if "." not in name]
+    frame = pl.DataFrame(schema=dict.fromkeys((*columns, *own), pl.Float64()))
+
+    table = fk.fields(frame).filter(pl.col("field").is_in(own)).drop("field", "dtype")
+
+    assert table.height == len(own)
+    assert table.null_count().row(0) == (len(own),) * table.width
+
+
+def test_what_is_added_to_a_result_is_explained_by_its_column() -> None:
+    """The labels of a column of codes with a name of one's own, and the growth of own values."""
+    units = SAMPLE.units.get(SAMPLE.units.ids(limit=3)).rename({"kraj": "home"})
+    labelled = fk.fields(SAMPLE.resolve_labels(units, columns={"home": "regions"}))
+    panel = SAMPLE.financials([], 2015).with_columns(scale_doubtful=False, x=1.0, x_growth=1.0)
+
+    assert _of(labelled, "home", "meaning_en") is None
+    assert _of(labelled, "home_label", "meaning_en") == "label of the code in the column home"
+    assert "x: change as a share" in _of(fk.fields(panel), "x_growth", "meaning_en")
 
 
 @cache
@@ -209,9 +248,10 @@ def test_columns_of_figures_without_a_value_are_hidden(tmp_path: Path) -> None:
 
 
 def test_a_frame_of_ones_own_has_no_codebook(tmp_path: Path) -> None:
-    """Where no column is one of this package."""
-    path = fk.write(pl.DataFrame({"mine": [1]}), tmp_path / "mine.xlsx")
-    parquet = fk.write(pl.DataFrame({"mine": [1]}), tmp_path / "mine.parquet")
+    """It is no result of this package, whatever its columns are called."""
+    own = pl.DataFrame({"mine": [1], "year": [2015], "label": ["a"]})
+    path = fk.write(own, tmp_path / "mine.xlsx")
+    parquet = fk.write(own, tmp_path / "mine.parquet")
 
     assert openpyxl.load_workbook(path).sheetnames == ["Sheet1"]
     assert "finstat_kit.fields" not in pl.read_parquet_metadata(parquet)
