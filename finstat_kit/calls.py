@@ -29,7 +29,7 @@ class WrongCall(UsageError, TypeError):
 
 
 class Checked:
-    """Base of classes whose public methods raise a UsageError for a call that does not fit.
+    """Base of classes that raise a UsageError for a call that does not fit, of them or a method.
 
     Attributes:
         _former: What its public names were called, and what they are called now.
@@ -44,7 +44,7 @@ class Checked:
 
     def __init_subclass__(cls) -> None:
         for name, member in list(vars(cls).items()):
-            if isinstance(member, FunctionType) and not name.startswith("_"):
+            if isinstance(member, FunctionType) and (name == "__init__" or name[0] != "_"):
                 setattr(cls, name, checked_call(member))
 
 
@@ -56,13 +56,16 @@ def checked_call(method: Callable[P, T]) -> Callable[P, T]:
         n: p.annotation for n, p in signature.parameters.items() if p.annotation in _SWITCHES
     }
     frames = [n for n, p in signature.parameters.items() if _FRAMES.search(str(p.annotation))]
+    owner, _, called = method.__qualname__.rpartition(".")
+    if called == "__init__":
+        called = owner.rpartition(".")[2]
 
     @wraps(method)
     def checked(*args: P.args, **options: P.kwargs) -> T:
         try:
             bound = signature.bind(*args, **options)
         except TypeError as error:
-            fault = f"{method.__name__}(){_fault_of_call(signature, args, options, str(error))}"
+            fault = f"{called}(){_fault_of_call(signature, args, options, str(error))}"
             raise WrongCall(fault) from None
         given = bound.arguments
         for name in frames:

@@ -18,6 +18,7 @@ from typing import Final, cast, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
+from finstat_kit.calls import checked_call
 from finstat_kit.client import openers
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import LIVE, Register, language_of_environment
@@ -75,6 +76,7 @@ def use(
 ) -> Register: ...
 @overload
 def use(register: None) -> None: ...
+@checked_call
 def use(
     register: Register | str | None,
     *,
@@ -119,6 +121,7 @@ def use(
     return chosen
 
 
+@checked_call
 @contextmanager
 def using(
     register: Register | str,
@@ -170,6 +173,7 @@ def using(
             block_register.lang = former_lang
 
 
+@checked_call
 def register() -> Register:
     """Return the current register: that of the block, of `use`, or named by FINSTAT_KIT_URL.
 

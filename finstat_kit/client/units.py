@@ -224,7 +224,7 @@ class Units(Collection):
         Warns:
             RegisterWarning: More units match than *limit*, with their number; or units match by
                 more than one kind of number, or by a number and by name; or no unit matches one of
-                several texts.
+                several texts, or, where names and numbers are invented, the only one.
 
         Example:
             >>> import finstat_kit as fk

@@ -13,6 +13,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit import errors
+from finstat_kit.calls import checked_call
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.health.checks import CHECKS, Examined
@@ -26,6 +27,7 @@ _SILENCE: Final = 3  # checks in a row without a reply of the register, after wh
 _QUOTED: Final = re.compile(r"'.*'|\".*\"|“[\[{].*”")
 
 
+@checked_call
 def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
     """Compare a register with what is expected of it, by the calls that a user makes.
 

@@ -37,6 +37,7 @@ _FILING: Final = [
     "superseded_by", "reason",
 ]  # fmt: skip
 _OF_REASONS: Final = "A figure that is not there is null; reason says why. It is no zero."
+_GIVE_A_UNIT: Final = "give an IČO, an id, or fewer words of its name"
 _MIRROR: Final = (
     "use a mirror: finstat-kit sync PATH --contents, then finstat-kit mcp --mirror PATH"
 )
@@ -87,7 +88,7 @@ class Tools:
         """Find units (companies, towns, institutions) by name, IČO, DIČ or id, the best first."""
         records = self._register.units.find(text, limit=limit).select(_SHOWN)
         call = f"fk.units.find({text!r}, limit={limit}).select({_SHOWN})"
-        notes = [] if records.height else [self._none(f"no unit matches {text!r}")]
+        notes = [] if records.height else [f"no unit matches {text!r}: {_GIVE_A_UNIT}"]
         return self._answer(records, call, *notes, limit=limit)
 
     def unit(self, unit: Unit, limit: Limit = None) -> Answer:
@@ -248,7 +249,7 @@ class Tools:
     def _none(self, fault: str) -> str:
         """Return a fault with what may have led to it."""
         invented = f"; {INVENTED}" if self._register.invented else ""
-        return f"{fault}: give an IČO, an id, or fewer words of its name{invented}"
+        return f"{fault}: {_GIVE_A_UNIT}{invented}"
 
     @property
     def _allowed(self) -> int:

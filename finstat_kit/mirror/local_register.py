@@ -16,7 +16,7 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang, Since
 from finstat_kit.client.collections.fetching import not_found, scan_by_ids
 from finstat_kit.client.collections.listing import answered_since
-from finstat_kit.client.methods.financials import Given, Year, wanted
+from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
 from finstat_kit.client.source import ANY, Allowance, Get, Part, Source, Wanted
 from finstat_kit.errors import Interrupted, MirrorError, UsageError
@@ -273,6 +273,7 @@ class LocalRegister(Register):
             year, consolidated=consolidated, from_previous=from_previous, filed_until=filed_until,
             items=items, family=family, activity=activity,
         )  # fmt: skip
+        warn_of_years(figures_wanted.years, self.today)
         figures = self._figures(self._state()).lazy(Rows(figures_wanted))
         return figures.select(assemble.schema(figures_wanted.items).names())
 

@@ -12,7 +12,6 @@ import traitlets
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
-from finstat_kit.calls import checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.frames.places.labels import schema_of
 from finstat_kit.frames.text import number_format
@@ -98,7 +97,6 @@ class ChangePicker(base.Picker):
         """
         return self._counts.result()
 
-    @checked_call
     def filter(self, frame: Frame) -> Frame:
         """Return the rows whose ``datumPoslednejUpravy`` is the day or later.
 

@@ -8,7 +8,6 @@ import polars as pl
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.calls import checked_call
 from finstat_kit.client.register import Register
 from finstat_kit.errors import invalid
 from finstat_kit.frames.places.labels import schema_of
@@ -89,7 +88,6 @@ class LocationPicker(base.Picker):
         """The name of the deepest choice, or None."""
         return self._places.name(self._path, self.lang)
 
-    @checked_call
     def filter(self, frame: Frame) -> Frame:
         """Return the rows of the chosen place, or all rows if nothing is chosen.
 

@@ -396,7 +396,7 @@ def test_functions_carry_what_the_method_says_of_itself() -> None:
     assert list(forwarded.parameters) == [parameter.name for parameter in own]
     assert [p.default for p in forwarded.parameters.values()] == [p.default for p in own]
     assert fk.count_by.__doc__ == fk.Register.count_by.__doc__
-    assert fk.units.count.__doc__ == fk.register.__globals__["Units"].count.__doc__
+    assert fk.units.count.__doc__ == type(TWO.units).count.__doc__
     assert "count" in dir(fk.units)
 
 

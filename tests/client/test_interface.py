@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import getattr_static, signature
 from types import FunctionType
 
@@ -62,6 +63,48 @@ def test_a_call_that_does_not_fit_names_the_function_and_its_arguments(name: str
     for options in ({"misfit": 1}, {"misfit": 1, "lang": "en"}):
         with pytest.raises(fk.UsageError, match=rf"^{name}\(\) has no argument misfit=1: "):
             call(**options)
+
+
+CALLABLES = [
+    name for name in dir(fk)
+    if callable(thing := getattr(fk, name))
+    and not (isinstance(thing, type) and issubclass(thing, BaseException))
+]  # fmt: skip
+
+
+def test_every_public_function_and_class_says_which_arguments_it_has() -> None:
+    """With a register or without one that is needed for it; of a class by its name."""
+    assert {"Explorer", "Mirror", "Register", "StatementViewer", "doctor", "use"} <= {*CALLABLES}
+    with fk.using(fk.sample(5)):
+        for name in CALLABLES:
+            with pytest.raises(fk.UsageError) as caught:
+                getattr(fk, name)(misfit=1)
+            takes = [p for p in signature(getattr(fk, name)).parameters if p != "self"]
+            assert str(caught.value) == f"{name}() has no argument misfit=1: it takes {takes}"
+            with pytest.raises(TypeError):
+                getattr(fk, name)(misfit=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: fk.Explorer(changed_since="2026-06-01"),  # type: ignore[call-arg]
+         r"^Explorer\(\) has no argument changed_since='2026-06-01': it takes \['units', "),
+        (lambda: fk.Register(url="https://x.example"),  # type: ignore[call-arg]
+         r"^Register\(\) has no argument url='https://x\.example': it takes \['base_url', "),
+        (lambda: fk.use(), r"^use\(\): missing a required argument: 'register'; it takes "),  # type: ignore[call-overload]
+        (lambda: fk.Mirror(folder="x"),  # type: ignore[call-arg]
+         r"^Mirror\(\) has no argument folder='x': it takes \['path', "),
+        (lambda: fk.LocationPicker(register=fk.sample(5)).filter(rows=1),  # type: ignore[call-arg]
+         r"^filter\(\) has no argument rows=1: it takes \['frame'\]"),
+    ],
+)  # fmt: skip
+def test_a_class_that_is_called_in_a_wrong_way_says_what_it_takes(
+    call: Callable[[], object], says: str
+) -> None:
+    """Not what its method is called within."""
+    with pytest.raises(fk.UsageError, match=says):
+        call()
 
 
 def test_arguments_in_excess_and_absent_ones_are_named() -> None:

@@ -6,6 +6,7 @@ Of a register by requests, a replay of its cache, a sample and a mirror.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
+from finstat_kit.errors import RegisterWarning
 from finstat_kit.frames.reports.cells import REASON, REASONS
 from finstat_kit.given_units import given_units
 from tests.support.examples import quick, slow
@@ -418,3 +420,35 @@ def test_saved_figures_of_two_versions_are_joined_as_the_page_says(tmp_path: Pat
 
     assert both.schema["reason"] == REASON
     assert both["reason"].to_list() == [*old["reason"], *new["reason"]]
+
+
+@pytest.mark.parametrize("of", ["financials", "filings", "statement_history", *slow("mirror")])
+def test_a_year_that_has_not_come_warns(of: str, tmp_path: Path) -> None:
+    """Once, with the register's day; this year and those before do not."""
+    register: Any = SAMPLE
+    if of == "mirror":
+        register = fk.Mirror(tmp_path / "ruz", register=fk.sample(20), contents=True)
+        register.sync()
+    call = register.scan_financials if of == "mirror" else partial(getattr(register, of), ICO)
+
+    for year in (2099, [2018, 2027]):
+        last = year if isinstance(year, int) else year[-1]
+        says = f"^{last} lies after the register's day, 2026-06-30: nothing can have been filed"
+        with pytest.warns(RegisterWarning, match=says) as caught:
+            call(year)
+        assert len(caught) == 1
+    call(2026)
+
+
+def test_what_is_not_found_among_invented_names_says_so(tmp_path: Path) -> None:
+    """In a sample and in a mirror of it; what is found warns of nothing."""
+    mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
+    mirror.sync()
+    for register in (SAMPLE, mirror):
+        for text in ("tatry", NOBODY):
+            says = f"^no unit matches '{text}': names and numbers are invented here$"
+            with pytest.warns(RegisterWarning, match=says):
+                assert register.units.find(text).is_empty()
+        with pytest.warns(RegisterWarning, match="1 of 2 texts: 'tatry'; names and numbers"):
+            register.units.find(["tatry", ICO])
+        assert register.units.find(ICO)["id"].to_list() == [ONE]

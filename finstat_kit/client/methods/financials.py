@@ -15,7 +15,7 @@ from finstat_kit.client.collections.figures import requests_of
 from finstat_kit.client.collections.looked_up import looked_up, lookups, records_of_given
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.source import Allowance, Source, Wanted
-from finstat_kit.errors import NotFound, invalid
+from finstat_kit.errors import NotFound, invalid, warn
 from finstat_kit.frames.financials import (
     assemble,
     filings as filing_rules,
@@ -69,6 +69,7 @@ def wanted(
 
 def filings(source: Source, units: Given, wanted: Wanted, allowance: Allowance) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
+    warn_of_years(wanted.years, source.session.today())
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
     found = _units_found(source, units, wanted, allowance, nothing, ("units", "statements"))
     rows = source.filings(found.records, wanted, allowance.progress)
@@ -77,6 +78,7 @@ def filings(source: Source, units: Given, wanted: Wanted, allowance: Allowance) 
 
 def financials(source: Source, units: Given, wanted: Wanted, allowance: Allowance) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
+    warn_of_years(wanted.years, source.session.today())
     nothing = pl.DataFrame(schema=assemble.schema(wanted.items))
     found = _units_found(source, units, wanted, allowance, nothing)
     rows = source.figures(found.records, wanted, allowance.progress)
@@ -235,6 +237,12 @@ def _units_found(
         # The records show how many statements there are; before, their number was a guess.
         refuse(records, lookups(source, given) + ids.len())
     return _Found(records, order, "not_held" if source.part().extract else "no_such_unit")
+
+
+def warn_of_years(years: Sequence[int] | None, today: date) -> None:
+    """Warn of a year after the register's day."""
+    if years is not None and years[-1] > today.year:
+        warn(f"{years[-1]} lies after the register's day, {today}: nothing can have been filed")
 
 
 def years_of(year: Year, name: str = "year") -> list[int] | None:

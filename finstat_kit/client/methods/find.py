@@ -9,6 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.client.collections.fetching import get_records, records_with_gaps
+from finstat_kit.client.collections.looked_up import INVENTED
 from finstat_kit.client.source import Allowance, Source
 from finstat_kit.errors import invalid, value_in_python, warn
 from finstat_kit.frames.text import unit_names
@@ -32,7 +33,10 @@ def find(source: Source, text: str | Sequence[str] | pl.Series, limit: int | Non
         found.append(matches.with_columns(given=pl.lit(one)))
         if not numbers:
             absent.append(one)
-            if why := source.why_missing("units", matches["id"]):
+            why = source.why_missing("units", matches["id"])
+            if source.invented and not several:
+                why = f" {value_in_python(one)}: {INVENTED}{why}"
+            if why:
                 warn(f"no unit matches{why}")
         if len(numbers) > 1:
             kinds = " and ".join(f"by {kind} ({n:,})" for kind, n in numbers.items())
@@ -42,7 +46,8 @@ def find(source: Source, text: str | Sequence[str] | pl.Series, limit: int | Non
             warn(f"{best}; a greater limit returns more")
     if several and absent:
         shown = ", ".join(map(value_in_python, absent[:5])) + (" …" if len(absent) > 5 else "")
-        warn(f"no unit matches {len(absent):,} of {len(texts):,} texts: {shown}")
+        invented = f"; {INVENTED}" if source.invented else ""
+        warn(f"no unit matches {len(absent):,} of {len(texts):,} texts: {shown}{invented}")
     matches = pl.concat(found)
     records = get_records("units", matches["id"], source, Allowance(progress=False), null_rows=True)
     return records.with_columns(matches.select("matched_by", *(["given"] if several else [])))

@@ -111,12 +111,15 @@ def town(
     """Return the records of municipalities or regions themselves; see `Units.town`."""
     arguments.one_of("level", level, tuple(_ITSELF))
     given = [places] if isinstance(places, str) else places
-    matches = match_names.match(reference.locations(source), given, level, "places")
+    places_known = reference.locations(source)
+    matches = match_names.match(places_known, given, level, "places")
     for name, how, candidates in matches.select("given", "how", "candidates").iter_rows():
         if how in ("ambiguous", "unknown", "missing"):
-            fault = ": no such place is known" if how != "ambiguous" else ": several may be meant"
-            codes = f"give the code of one: {candidates}" if candidates else "see fk.locations()"
-            raise invalid("places", name, fault, cure=codes)
+            names = _names_of(places_known, candidates)
+            if len(names) > 1:
+                raise invalid("places", name, ": several may be meant", give=f"one of {names}")
+            meant = f"did you mean {names[0]!r}?" if names else "see fk.locations()"
+            raise invalid("places", name, ": no such place is known", cure=meant)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
     ids = Listing(source, "units", legal_form_code=legal_form).ids(progress=False)["id"]
@@ -126,11 +129,27 @@ def town(
     )
     each = wanted.join(found.group_by("code").len(), on="code", how="left").fill_null(0)
     for code, number in each.filter(pl.col("len") != 1).iter_rows():
+        (place,) = _names_of(places_known, [code])
         ids_text = ", ".join(map(str, found.filter(pl.col("code") == code)["id"]))
         raise NotFound(
-            f"{code} has no unit of the legal form {legal_form}"
+            f"{place} has no unit of the legal form {legal_form}"
             if number == 0
-            else f"{code} has {number} units of the legal form {legal_form}: {ids_text}",
+            else f"{place} has {number} units of the legal form {legal_form}: {ids_text}",
             cure="take the one that is meant by its id" if number else "",
         )
     return found.select(records.columns)
+
+
+def _names_of(locations: pl.DataFrame, codes: Sequence[str]) -> list[str]:
+    """Return the names of places, those that several have with their district."""
+    places = pl.DataFrame({"code": codes}, {"code": pl.String}).join(
+        locations, on="code", how="left", maintain_order="left"
+    )
+    is_shared = pl.col("name_sk").is_in(
+        locations.filter(level="municipality")
+        .filter(pl.col("name_sk").is_duplicated())["name_sk"]
+        .implode()
+    )
+    with_district = pl.format("{}, okres {}", "name_sk", "district")
+    name = pl.when(is_shared).then(with_district).otherwise("name_sk")
+    return places.select(pl.coalesce(name, "code")).to_series().to_list()

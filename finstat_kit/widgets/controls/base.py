@@ -14,6 +14,7 @@ from IPython.core.getipython import get_ipython
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
+from finstat_kit.calls import Checked
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.errors import invalid
@@ -35,7 +36,7 @@ _VIEW: Final = "application/vnd.jupyter.widget-view+json"
 _CELL: Final = "padding:2px 8px;line-height:1.4;text-align:"
 
 
-class Picker(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+class Picker(Checked, ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
     """A box of controls kept consistent with each other.
 
     Attributes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import polars as pl
@@ -68,27 +69,33 @@ def test_a_register_fetches_the_units_of_the_legal_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        ("Lúčka", r"places='Lúčka': several may be meant; give the code of one: \['SK"),
+        (
+            "Lúčka",
+            r"places='Lúčka': several may be meant; give one of \['Lúčka, okres Levoča', ",
+        ),
         ("Atlantis", "places='Atlantis': no such place is known; see fk.locations"),
-        ("Nitrra", r"several may be meant; give the code of one: \['SK0233500011'\]"),
+        ("Nirta", r"places='Nirta': no such place is known; did you mean 'Nitra'\?$"),
     ],
 )
 def test_a_place_that_is_not_certain_is_refused(place: str, text: str) -> None:
-    """With the codes that may be meant."""
-    with pytest.raises(fk.UsageError, match=text):
+    """With the names that may be meant, each of which is one place."""
+    with pytest.raises(fk.UsageError, match=text) as caught:
         SAMPLE.units.town(place)
+
+    named = re.findall("'([^']+)'", caught.value.cure)
+    assert all(SAMPLE.match_places([name], level="municipality")["code"][0] for name in named)
 
 
 def test_a_place_without_its_unit_or_with_two_is_an_error() -> None:
     """Which of two is meant is not known: they are named."""
     register = fk.sample(0)
-    with pytest.raises(fk.errors.NotFound, match="SK0233500011 has no unit of the legal form 801"):
+    with pytest.raises(fk.errors.NotFound, match=r"^Nitra has no unit of the legal form 801"):
         register.units.town("Nitra")
     for _ in range(2):
         register.publish(nazovUJ="Obec", sidlo="SK0233500011", pravnaForma="801")
     ids = register.units.ids()["id"].to_list()
     with pytest.raises(
-        fk.errors.NotFound, match=f"has 2 units .*: {ids[0]}, {ids[1]}; take the one"
+        fk.errors.NotFound, match=f"^Nitra has 2 .*: {ids[0]}, {ids[1]}; take the one"
     ):
         register.units.town("Nitra")
 
