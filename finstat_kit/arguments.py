@@ -318,11 +318,18 @@ FORMER: Final = {
 }
 
 
-def no_attribute(owner: str, name: str, former: Mapping[str, str]) -> AttributeError:
-    """Return the error of a name that is not there, with what it is called now.
+def no_attribute(
+    owner: str, name: str, former: Mapping[str, str], names: Iterable[str] = ()
+) -> AttributeError:
+    """Return the error of a name that is not there, with what it is called now or the near names.
 
     >>> no_attribute("fk", "check_reports", FORMER)
     AttributeError('fk has no check_reports: it is fk.reports.check now')
+    >>> no_attribute("fk", "financial", FORMER, ["financials", "filings"])
+    AttributeError("fk has no financial: did you mean 'financials'?")
     """
-    now = f": it is {owner}.{former[name]} now" if name in former else ""
-    return AttributeError(f"{owner} has no {name}{now}")
+    if name in former:
+        return AttributeError(f"{owner} has no {name}: it is {owner}.{former[name]} now")
+    public = () if name.startswith("_") else (one for one in names if not one.startswith("_"))
+    meant = near(name, public).rstrip()
+    return AttributeError(f"{owner} has no {name}{': ' * bool(meant)}{meant}")

@@ -319,7 +319,7 @@ class _Forwarded:
         return self._path.rstrip(".")
 
     def __getattr__(self, name: str) -> object:
-        raise arguments.no_attribute(f"fk.{self._path.rstrip('.')}", name, self._former)
+        raise arguments.no_attribute(f"fk.{self._path.rstrip('.')}", name, self._former, dir(self))
 
 
 _Forwarded.__module__ = "finstat_kit"  # where pickle finds the objects by their names

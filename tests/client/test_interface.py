@@ -143,3 +143,25 @@ def test_what_is_no_boolean_is_refused() -> None:
                 fk.UsageError, match=f"^{name}={wrong!r} is not a boolean; give True"
             ):
                 method(*arguments, **{name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "says"),
+    [
+        (lambda: fk, "financial", "fk has no financial: did you mean 'financials'?"),
+        (lambda: fk, "Explorr", "fk has no Explorr: did you mean 'Explorer'?"),
+        (lambda: fk.units, "idss", "fk.units has no idss: did you mean 'ids'?"),
+        (lambda: fk.sample(5), "financial", "Sample has no financial: did you mean 'financials'?"),
+        (lambda: fk.sample(5).units, "gett", "Units has no gett: did you mean 'get'?"),
+        (lambda: fk, "nothing_like_it", "fk has no nothing_like_it"),
+        (lambda: fk, "_finance", "fk has no _finance"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_near_one(
+    owner: Callable[[], object], name: str, says: str
+) -> None:
+    """In the error itself: a notebook adds no suggestion."""
+    with pytest.raises(AttributeError) as caught:
+        getattr(owner(), name)
+
+    assert str(caught.value) == says
