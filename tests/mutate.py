@@ -590,8 +590,8 @@ MUTATIONS = [
     Mutation(
         "a part of the register does not know whose an IČO is",
         "methods/financials.py:_units_found",
-        "is_part = part.extract",
-        "is_part = False",
+        "source.part().extract",
+        "False",
         "test_a_part_of_the_register_does_not_know_whose_an_ico_is",
     ),
     Mutation(
@@ -603,7 +603,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a year that has not come warns",
-        "methods/financials.py:years_of",
+        "methods/financials.py:warn_of_years",
         "years[-1] > today.year",
         "years[0] > today.year",
         "test_a_year_that_has_not_come_warns",

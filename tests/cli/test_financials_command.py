@@ -72,7 +72,7 @@ def test_figures_as_known_on_a_day() -> None:
 
 
 @pytest.mark.slow
-def test_eight_digits_are_an_ico_and_fewer_an_id() -> None:
+def test_eight_digits_in_a_shell_are_an_ico_and_fewer_an_id() -> None:
     """A unit has an id that equals the IČO of another one; as words, piped, and in csv."""
     ico = "00061387"
     sample = fk.sample()

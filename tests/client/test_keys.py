@@ -422,7 +422,7 @@ def test_saved_figures_of_two_versions_are_joined_as_the_page_says(tmp_path: Pat
     assert both["reason"].to_list() == [*old["reason"], *new["reason"]]
 
 
-@pytest.mark.parametrize("of", ["financials", "filings", "statement_history", *slow("mirror")])
+@pytest.mark.parametrize("of", ["financials", "filings", "statement", *slow("mirror")])
 def test_a_year_that_has_not_come_warns(of: str, tmp_path: Path) -> None:
     """Once, with the register's day; this year and those before do not."""
     register: Any = SAMPLE
