@@ -139,6 +139,7 @@ def statement(
     if isinstance(years, int) and years < arguments.FIRST_YEAR:  # a number of years
         newest, years = arguments.whole("years", years, 1, 100), None
     wanted_years = years_of(years, "years")
+    warn_of_years(wanted_years, source.session.today())
     record = _record_of_one(source, unit)
     filed = source.filings(record, Wanted(wanted_years), None)
     if newest is not None:
