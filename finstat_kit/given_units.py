@@ -53,7 +53,7 @@ def given_units(value: object, name: str = "units") -> pl.DataFrame:
     if isinstance(value, bytes) or not isinstance(value, Iterable):
         raise invalid(name, value, "names no units", give=_GIVE)
     items = list(value)
-    if not any(isinstance(item, str) for item in items) and all(map(_is_whole, items)):
+    if set(map(type, items)) <= {int}:
         return _of_ids(given_frames.ids(items, name))
     keys = [_key(item, f"{name}[{place}]") for place, item in enumerate(items)]
     rows = [(None, key) if isinstance(key, str) else (key, None) for key in keys]
@@ -80,7 +80,8 @@ def ico_of(text: str, name: str) -> str:
     Raises:
         UsageError: It has another number of digits; the cure is what they may mean.
     """
-    digits = visible(text)
+    # What is written as it should be is most of a long list.
+    digits = text if text.isdigit() else visible(text)
     if digits.isascii() and digits.isdigit() and len(digits) in ICO:
         return digits
     meanings = _meanings(text)

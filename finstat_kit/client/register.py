@@ -924,6 +924,9 @@ class Register(Inner, Checked):
             UsageError: *units* are neither ids nor IČO, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
+        Warns:
+            RegisterWarning: A year lies after the register's day.
+
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
@@ -1076,6 +1079,9 @@ class Register(Inner, Checked):
             UsageError: *units* are neither ids nor IČO, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
+        Warns:
+            RegisterWarning: A year lies after the register's day.
+
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
@@ -1133,6 +1139,9 @@ class Register(Inner, Checked):
                 listed; or *years* or *table* is not known.
             NotFound: There is no unit with this id or IČO.
             RegisterError, Interrupted: The records cannot be fetched.
+
+        Warns:
+            RegisterWarning: A year lies after the register's day.
 
         Example:
             >>> import finstat_kit as fk

@@ -260,6 +260,9 @@ class LocalRegister(Register):
             UsageError: The mirror keeps statements without reports.
             MirrorError: No sync is complete yet, or something is lost.
 
+        Warns:
+            RegisterWarning: A year lies after the register's day.
+
         Example:
             >>> import finstat_kit as fk, tempfile
             >>> import polars as pl

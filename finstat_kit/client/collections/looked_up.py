@@ -92,7 +92,7 @@ def records_of_given(
 def records_given(
     source: Source, units: object, name: str, columns: Collection[str]
 ) -> pl.DataFrame:
-    """Return the records of units: a frame with some columns as it is, and fetched ones.
+    """Return the records of units: a frame with some columns as it is, or fetched ones, each once.
 
     Args:
         source: What answers.
@@ -103,7 +103,8 @@ def records_given(
     units = given_frames.polars_of(name, units)
     if isinstance(units, pl.DataFrame | pl.LazyFrame) and {*columns} <= {*units.collect_schema()}:
         return units.lazy().collect()
-    return records_of_given(source, given_units(units, name), null_rows=False)
+    records = records_of_given(source, given_units(units, name), null_rows=False)
+    return records.unique("id", keep="first", maintain_order=True)
 
 
 def no_such_units(

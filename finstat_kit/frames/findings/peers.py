@@ -15,8 +15,7 @@ from finstat_kit.frames.findings.summary import check_columns, groupings, needed
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import groups
 from finstat_kit.frames.places.nace import Nace, checked
-from finstat_kit.given_units import ico_of
-from finstat_kit.protocol.wire import MAX_ID
+from finstat_kit.given_units import given_units
 
 FEWEST: Final = 10  # units of a group
 PEERS: Final = pl.Schema(
@@ -39,7 +38,7 @@ PEERS: Final = pl.Schema(
 @calls.checked_call
 def peers(
     figures: pl.DataFrame | pl.LazyFrame,
-    unit: int | str,
+    unit: int | str | pl.DataFrame | pl.LazyFrame,
     value: str | Sequence[str],
     by: Grouping | Sequence[Grouping] | None = ("section", "size_by_law"),
     *,
@@ -55,7 +54,7 @@ def peers(
     Args:
         figures: As `financials` or `ratios` returns them, of the unit and of others; a LazyFrame is
             collected, of the needed columns alone.
-        unit: Its ``unit_id`` (a whole number), or its ``ico`` (a text of 8 or 12 digits).
+        unit: Its id (a whole number), its IČO (a text of 8 or 12 digits), or its record.
         value: An item or ratio, or several. A ratio is computed where it is not a column.
         by: A group of `count_by`, or two in a list; None compares with all.
         year: None means the unit's latest with any of the values.
@@ -84,11 +83,11 @@ def peers(
     names, fields = arguments.names("value", value), groupings(by)
     revision = checked(nace)
     check_columns(figures, fields)
-    unit = _id_of(unit, figures.lazy())
-    own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit), names, fields)
+    unit_id = _id_of(unit, figures.lazy())
+    own_rows = _rows(figures.lazy().filter(pl.col("unit_id") == unit_id), names, fields)
     own_rows = own_rows.drop_nulls("year").sort("year")
     if own_rows.is_empty():
-        raise invalid("unit", unit, "is in no year of the figures", give="a unit_id of theirs")
+        raise invalid("unit", unit_id, "is in no year of the figures", give="a unit_id of theirs")
     if year is None:
         filled = own_rows.filter(pl.any_horizontal(pl.col(name).is_not_null() for name in names))
         year = (own_rows if filled.is_empty() else filled)["year"].max()  # type: ignore[assignment]
@@ -104,26 +103,26 @@ def peers(
             is_known = pl.col(field).is_in(groups.codelist(made)["code"].implode())
             rows = rows.with_columns(pl.when(is_known).then(field).alias(field))
     rows = rows.with_columns(pl.col(field).cast(pl.String) for field in fields)
-    return pl.concat(_of_value(rows, unit, name, fields, made_by) for name in names)
+    return pl.concat(_of_value(rows, unit_id, name, fields, made_by) for name in names)
 
 
-def _id_of(unit: int | str, figures: pl.LazyFrame) -> int:
+def _id_of(unit: object, figures: pl.LazyFrame) -> int:
     """Return the ``unit_id`` of a unit; an IČO is looked up in the figures themselves."""
-    if not isinstance(unit, str):
-        return arguments.whole("unit", unit, 0, MAX_ID)
-    ico = ico_of(unit, "unit")
-    if "ico" not in figures.collect_schema():
-        raise invalid(
-            "unit", unit, ": the figures have no column 'ico'", give="a unit_id of theirs"
-        )
-    own_rows = figures.filter(pl.col("ico").cast(pl.String) == ico)
-    ids = own_rows.select("unit_id").drop_nulls().unique().collect()["unit_id"].sort().to_list()
+    given = given_units(unit, "unit")
+    value = unit if isinstance(unit, int | str) else ...
+    ids, icos = set(given["id"].drop_nulls()), given["ico"].drop_nulls()
+    if icos.len():
+        if "ico" not in figures.collect_schema():
+            fault = ": the figures have no column 'ico'"
+            raise invalid("unit", value, fault, give="a unit_id of theirs")
+        is_own = pl.col("ico").cast(pl.String).is_in(icos.implode())
+        ids |= set(figures.filter(is_own).select("unit_id").collect()["unit_id"].drop_nulls())
     if len(ids) > 1:
         fault = f": these are {len(ids)} units of the figures"
-        raise invalid("unit", unit, fault, give=f"the unit_id of one: {ids}")
+        raise invalid("unit", value, fault, give=f"the unit_id of one: {sorted(ids)}")
     if not ids:
-        raise invalid("unit", unit, "is in no year of the figures", give="an IČO of theirs")
-    return int(ids[0])
+        raise invalid("unit", value, "is in no year of the figures", give="a unit of theirs")
+    return int(ids.pop())
 
 
 def _rows(frame: pl.LazyFrame, names: list[str], fields: list[str]) -> pl.DataFrame:
