@@ -88,7 +88,7 @@ def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
     """
     import polars as pl
 
-    from finstat_kit import given_frames
+    from finstat_kit import given_frames, given_units
 
     frame = table(file)
     if PLAIN in frame.columns:
@@ -97,7 +97,7 @@ def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
     if named is None:
         own = [_whole(frame["id"])] if "id" in frame.columns else []
         if collection == "units" and not own and "ico" in frame.columns:
-            return frame["ico"]
+            return given_units.given_units(frame, "ID")["ico"]
         return given_frames.ids(frame.with_columns(own), of=collection)
     if named.dtype == pl.String and named.name in _PLURAL:
         named = named.str.split(" ")

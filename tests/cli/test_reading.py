@@ -81,7 +81,7 @@ def test_records_lead_to_those_they_name(form: str) -> None:
             ("id;kraj\n210 365;SK010\n", "'210 365' is not an id"),
             ("5\nx7\n", "ID='x7' is not an IČO, which has 8 or 12 digits; look the unit up"),
             ("5\n9999999999999999999\n", "ID='9999999999999999999' is not an IČO"),
-            ("ico\n00061387\n372491\n", "ids['ico'][1]='372491' is not an IČO"),
+            ("ico\n00061387\n372491\n", "ID['ico'][1]='372491' is not an IČO"),
             ("id,kraj\n,SK010\n", "None is not an id"),
         ),
     ],

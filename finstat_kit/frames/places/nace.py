@@ -91,7 +91,7 @@ def checked(value: object) -> Nace | None:
         UsageError: It is neither.
     """
     for revision in REVISIONS:
-        if value == revision and isinstance(value, str):
+        if isinstance(value, str) and value == revision:
             return revision
     if value is None:
         return None

@@ -263,6 +263,7 @@ def test_a_year_of_interim_or_consolidated_statements_alone_is_not_found() -> No
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:2029 lies after the register")
 def test_an_unreadable_statement_is_the_reason_of_the_years_that_it_can_be_of() -> None:
     """Not of a year that was found, nor of one after which an earlier id was filed."""
     sample = fk.sample(300, seed=5)
