@@ -782,16 +782,16 @@ MUTATIONS = [
     # Cached replies are those of the register, as it sent them.
     Mutation(
         "an altered cached reply is an error",
-        "cache_file.py:CacheFile.find",
-        "kept.sum(self.about.name, path, query) != digest",
-        "False",
-        "test_a_damaged_reply_is_requested_again",
+        "cache_file.py:CacheFile._unpacked",
+        'if head != f"{self.about.register} {key}".encode():',
+        "if False:",
+        "test_a_reply_of_another_register_is_refused_wherever_it_lies",
     ),
     Mutation(
         "a cache file belongs to one register",
-        "cache_file.py:CacheFile._is_ours",
-        "if written.name == ours.name:",
-        "if True:",
+        "cache_file.py:About.is_of",
+        "return self.register == other.register and len(known) < 2",
+        "return True",
         "test_a_file_belongs_to_one_register",
     ),
     Mutation(

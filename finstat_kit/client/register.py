@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from finstat_kit.frames.financials.history import History, Statement
     from finstat_kit.frames.financials.items import Activity
     from finstat_kit.frames.reports.filed import Filed
-    from finstat_kit.transport.cache_database import CacheState
-    from finstat_kit.transport.cache_file import CacheFile
+    from finstat_kit.transport.cache_file import CacheFile, CacheState
     from finstat_kit.transport.http import BaseTransport
 
 LIVE: Final = "https://www.registeruz.sk/cruz-public"
@@ -151,8 +150,7 @@ class Register(Inner, Checked):
                 raise invalid("max_age", ..., "needs cache=: it limits the age of cached replies")
             return
         # Imported only here: few registers cache replies.
-        from finstat_kit.transport.cache_database import About
-        from finstat_kit.transport.cache_file import CacheFile
+        from finstat_kit.transport.cache_file import About, CacheFile
 
         path, exchange = arguments.file("cache", cache), self._session.exchange
         self._max_age = None if max_age is None else arguments.span("max_age", max_age)
@@ -251,7 +249,7 @@ class Register(Inner, Checked):
         return None if self._cache is None else self._cache.state
 
     def close(self) -> None:
-        """Close the connections and the cache file; they open again when needed."""
+        """Close the connections; they open again when needed."""
         self._session.exchange.close()
 
     def regions(self, *, refresh: bool = False) -> pl.DataFrame:

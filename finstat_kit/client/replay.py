@@ -13,8 +13,7 @@ from finstat_kit.client.register import LIVE, WORDS, Register, moment, source_na
 from finstat_kit.errors import CacheError
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess, is_loopback
-from finstat_kit.transport.cache_database import CacheState
-from finstat_kit.transport.cache_file import CacheFile
+from finstat_kit.transport.cache_file import CacheFile, CacheState
 from finstat_kit.transport.exchange import Stats
 
 
@@ -72,17 +71,12 @@ class Replay(Register):
     def stats(self) -> Stats:
         """Number of cached replies used so far; no request is ever sent."""
         stats = super().stats
-        return replace(stats, requests=0, bytes=0, kept=stats.requests)
+        return replace(stats, requests=0, bytes=0, from_cache=stats.requests)
 
     @property
     def cache(self) -> CacheState:
         """The content of the file."""
         return self._file.state
-
-    def close(self) -> None:
-        """Close the file; it opens again when it is needed."""
-        super().close()
-        self._file.close()
 
     def _source_name(self, lang: Lang) -> str:
         return source_name(self._file.about.register, self.invented, lang)
@@ -95,13 +89,10 @@ class Replay(Register):
 
     def _answer(self, method: str, path: str, query: str) -> Reply:
         target = path + ("?" + query if query else "")
-        entry = self._file.find(target)
-        if entry is None:
-            raise CacheError(
-                f"{target} is not in {self.path}",
-                cure=_recording(self.path, self._file.about.register, "run the same lines after "),
-            )
-        return entry.reply(self._file.about)
+        if (found := self._file.find(target)) is None:
+            again = _recording(self.path, self._file.about.register, "run the same lines after ")
+            raise CacheError(f"{target} is not in {self.path}", cure=again)
+        return found[1]
 
 
 def _recording(path: str | Path, url: str = LIVE, run: str = "") -> str:

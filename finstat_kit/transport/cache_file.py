@@ -2,57 +2,113 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
+import json
 import sqlite3
 import threading
-import weakref
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import date
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, quote, urlencode
 
 from finstat_kit import arguments
-from finstat_kit.errors import CacheError, RegisterError, UsageError, warn
-from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.transport.cache_database import (
-    FIELDS,
-    LOCKED,
-    About,
-    CacheState,
-    Database,
-    Kept,
-    day_of,
-    key_of,
-    read_about,
-    write_about,
-)
+from finstat_kit.errors import CacheError, RegisterError, UsageError
+from finstat_kit.protocol.wire import INVENTED, ZONE, Reply
+from finstat_kit.transport.base import Stopped
 
-_BUSY: Final = 5.0  # seconds to wait for another process's commit
+Result = TypeVar("Result")
+_KIND: Final = 0x66736B63  # application_id: a file of this package
+_FORMAT: Final = 3  # user_version
+# `about`, `facts` and `body` are packed with what they belong to, under the checksum of zlib.
+_TABLES: Final = """
+    CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), about BLOB);
+    CREATE TABLE replies (
+        target TEXT PRIMARY KEY, day TEXT, fetched REAL, facts BLOB, body BLOB);
+"""
+_WAIT: Final = 1.0  # seconds for another process's commit, of a few milliseconds each
 _LAST: Final = 1e11  # seconds since 1970: the year 5138
 _AT_ONCE: Final = 500  # keys per statement
-Result = TypeVar("Result")
 
 
-class _Locked(CacheError):
-    """Another process is writing to the file."""
+@dataclass(frozen=True)
+class About:
+    """The register of a file, and the settings of its recording.
+
+    Attributes:
+        register: The base URL.
+        invented: Name of the invented data according to the replies; "" for none, None if not
+            known yet.
+        page_size: Ids per request of a list.
+        today: The register's day when the newest reply was kept.
+    """
+
+    register: str
+    invented: str | None
+    page_size: int
+    today: str = ""
+
+    def is_of(self, other: About) -> bool:
+        """Return whether both may be of the same register."""
+        known = {self.invented, other.invented} - {None}
+        return self.register == other.register and len(known) < 2
+
+
+@dataclass(frozen=True)
+class CacheState:
+    """The content of a cache file.
+
+    Attributes:
+        file: The file.
+        replies: Number of replies.
+        bytes: Size of the file.
+        first_day: The register's day when the oldest reply was fetched; None without replies.
+        last_day: The register's day when the newest one was fetched.
+    """
+
+    file: Path
+    replies: int = 0
+    bytes: int = 0
+    first_day: date | None = None
+    last_day: date | None = None
+
+    def __str__(self) -> str:
+        days = f", {self.first_day} to {self.last_day}" if self.first_day else ""
+        return f"{self.file}: {self.replies:,} replies, {self.bytes:,} bytes{days}"
+
+
+class Facts(NamedTuple):
+    """What is known of a cached reply.
+
+    Attributes:
+        status: 200 or 404.
+        fetched: Seconds since 1970.
+        day: The register's day when it was fetched.
+        since: The register's day when it was last known to be unchanged, by the register's own
+            clock and never too late; "" if its replies are without a date.
+        checked: The same moment in seconds since 1970, by our clock.
+    """
+
+    status: int
+    fetched: float
+    day: str
+    since: str
+    checked: float
 
 
 class CacheFile:
-    """Replies by method, path and sorted parameters, the newest of each; the method is GET alone.
+    """Replies by path and sorted parameters, the newest of each.
 
     Several threads and processes may share a file; SQLite's journal restores its last commit after
-    a process is killed. The file may be replaced at any time: every read and every write checks
-    its register. No other code opens it: closing a second handle would release the locks of the
-    first.
+    a process is killed. It is open only during a read or a write, each of which checks its
+    register: another file may take its place at any time.
 
     Args:
         path: The file; created when the first reply is kept.
-        register: The register of the replies; None for a file that is only read, whose register
-            remains the one that it names now.
+        register: The register of the replies; None for a file that is only read.
         today: Returns the register's day; needed only for keeping replies.
         wall: Returns seconds since 1970; likewise.
 
@@ -73,63 +129,26 @@ class CacheFile:
         wall: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self.path = path
-        self._database = Database(path, creates=register is not None)
+        self._file = path.absolute()
         self._today, self._wall = today, wall
-        self._lock = threading.RLock()
-        self._waits = _BUSY
-        self._warned = False
-        self._day: date | None = None  # the register's day of the newest reply
-        self._state = CacheState(path)
-        weakref.finalize(self, self._database.close)  # a register may be dropped without its close
-        _open_files.add(self)
-        if not self._database.path.parent.is_dir():
-            raise UsageError(
-                f": there is no folder {str(path.parent)!r}",
-                argument="cache",
-                value=str(path),
-                cure="create it",
-            )
-        if register is None:
-            register = self._transact("DEFERRED", lambda file: read_about(file, path))
-            if register is None:
-                raise CacheError(f"the file {path} holds no replies; record it first")
-        self.about = register
-        try:
-            self._read(lambda file: None)
-        except _Locked as error:  # replies can be requested instead
-            self._warn(error)
-
-    def _before_fork(self) -> None:
-        """Close the connection, and keep other threads from opening one until `_after_fork`.
-
-        A child must neither use nor close a connection of its parent: SQLite would undo what the
-        parent is writing.
-        """
-        self._lock.acquire()
-        self._database.close()
-
-    def _after_fork(self) -> None:
-        """Let threads open a connection again, in the parent and in the child."""
-        self._lock.release()
-
-    def close(self) -> None:
-        """Close the file; it opens again when it is needed."""
-        with self._lock:
-            self._database.close()
-
-    @property
-    def undecided(self) -> bool:
-        """Whether only a reply can show that the file is of the same register."""
-        try:
-            is_ours = self._read(lambda file: True)
-            return not is_ours and self._database.path.exists()
-        except CacheError as error:
-            self._warn(error)
-            return False
+        self._lock = threading.Lock()  # threads wait here, not for SQLite, which polls
+        self._day = ""  # the register's day of the newest reply
+        self._read_only = register is None
+        if not self._file.parent.is_dir():
+            fault = f": there is no folder {str(path.parent)!r}"
+            raise UsageError(fault, argument="cache", value=str(path), cure="create it")
+        there = arguments.exists(self._file)
+        look = partial(self._about_in, ours=register)
+        found = self._transacted("BEGIN", look) if there else None
+        if (about := register or found) is None:
+            raise CacheError(f"the file {path} holds no replies; record it first")
+        if found is not None and about.invented is None:
+            about = replace(about, invented=found.invented)
+        self.about = about
 
     @property
     def state(self) -> CacheState:
-        """The content of the file; the last known one while another process is writing.
+        """The content of the file.
 
         Raises:
             CacheError: The file cannot be read.
@@ -140,12 +159,9 @@ class CacheFile:
                 "SELECT count(*), min(day), max(day) FROM replies"
             ).fetchone()
             days = (date.fromisoformat(day) for day in (first, last)) if count else (None, None)
-            return CacheState(self.path, count, self._database.path.stat().st_size, *days)
+            return CacheState(self.path, count, self._file.stat().st_size, *days)
 
-        with contextlib.suppress(_Locked):
-            if arguments.exists(self._database.path):
-                self._state = self._transact("DEFERRED", read, waits=0) or self._state
-        return self._state
+        return self._read(read) or CacheState(self.path)
 
     def fetched(self) -> tuple[float, float]:
         """Return when the oldest and the newest reply were fetched, in seconds since 1970.
@@ -163,238 +179,190 @@ class CacheFile:
 
         return self._read(read) or (0.0, 0.0)
 
-    def find(self, target: str, stop: threading.Event | None = None) -> Kept | None:
+    def find(self, target: str) -> tuple[Facts, Reply] | None:
         """Return the newest cached reply to a request, None if there is none.
 
         Raises:
-            CacheError: The reply was altered.
+            CacheError: The reply is damaged.
             UsageError: The file is of another register now.
         """
-        path, query = key_of(target)
+        key = key_of(target)
 
-        def read(file: sqlite3.Connection) -> Kept | None:
-            statement = f"SELECT {FIELDS} FROM replies WHERE path = ? AND query = ?"
-            found = file.execute(statement, (path, query)).fetchone()
-            if found is None:
+        def read(file: sqlite3.Connection) -> tuple[Facts, Reply] | None:
+            query = "SELECT facts, body FROM replies WHERE target = ?"
+            if (found := file.execute(query, (key,)).fetchone()) is None:
                 return None
-            *fields, digest = found
-            kept = Kept(*fields)
-            if kept.sum(self.about.name, path, query) != digest:
-                raise CacheError(
-                    f"the reply to {target} in {self.path} was altered; remove the "
-                    "file and record it again"
-                )
-            return kept
+            facts, body = Facts(*json.loads(self._unpacked(key, found[0]))), found[1]
+            headers = {INVENTED: self.about.invented} if self.about.invented else {}
+            return facts, Reply(facts.status, headers, self._unpacked(key, body))
 
-        return self._read(read, stop)
-
-    def usable(self, target: str, stop: threading.Event | None = None) -> Kept | None:
-        """As `find`, but None also for a damaged or locked reply, which can be requested."""
-        try:
-            return self.find(target, stop)
-        except CacheError as error:
-            self._warn(error)
-            return None
+        return self._read(read)
 
     def keep(self, target: str, reply: Reply, stop: threading.Event | None = None) -> None:
         """Keep a reply, replacing an older one to the same request.
 
         Raises:
+            CacheError: It cannot be written.
             UsageError: The reply is of another register than the file.
-            Stopped: *stop* was set while another process was writing.
+            Stopped: *stop* was set before it was this thread's turn.
         """
-        key = key_of(target)
-        body = zlib.compress(reply.body, 6)
-        now = float(self._wall())
-        with self._lock:
-            self.note(reply)
-            kept = Kept(reply.status, now, self._today().isoformat(), _text(self._day), now, body)
-            self._write(
-                f"INSERT OR REPLACE INTO replies (path, query, {FIELDS})"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [(*key, *kept, kept.sum(self.about.name, *key))],
-                stop,
-            )
+        self.note(reply)
+        key, now, day = key_of(target), self._wall(), self._today().isoformat()
+        facts = Facts(reply.status, now, day, self._day, now)
+        row = key, day, now, self._packed(key, facts), self._packed(key, reply.body)
+        statement = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?)"
+        self._write(lambda file: file.execute(statement, row), stop)
 
     def note(self, reply: Reply) -> None:
         """Note which register sent a reply, and on which day by its clock."""
         day = day_of(reply)
-        with self._lock:
-            self._day = None if day is None else min(day, self._today())
-            self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
+        self._day = "" if day is None else min(day, self._today()).isoformat()
+        self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
 
-    def ages(
-        self, path: str, ids: Sequence[int], stop: threading.Event | None = None
-    ) -> dict[int, Kept]:
-        """Return every cached reply to ``path?id=…`` for some ids, without its body."""
-        return {id_: kept._replace(body=b"") for id_, kept, _ in self._rows(path, ids, stop)}
+    def facts(self, path: str, ids: Sequence[int]) -> dict[int, Facts]:
+        """Return what is known of every cached reply to ``path?id=…`` for some ids."""
+        return self._read(lambda file: dict(self._found(file, path, ids))) or {}
 
-    def confirm(
-        self, path: str, ids: Iterable[int], now: float, stop: threading.Event | None = None
-    ) -> None:
+    def confirm(self, path: str, ids: Sequence[int], now: float) -> None:
         """Record that the newest reply shows the replies of these ids to be unchanged."""
-        with self._lock:
-            since = _text(self._day)
-            changed = []
-            for id_, kept, digest in self._rows(path, list(ids), stop):
-                confirmed = kept._replace(since=since or kept.since, checked=float(now))
-                key = path, f"id={id_}"
-                changed.append((confirmed.since, confirmed.checked,
-                                confirmed.sum(self.about.name, *key), *key, digest))  # fmt: skip
-            self._write(
-                "UPDATE replies SET since = ?, checked = ?, sum = ? WHERE path = ? AND query = ?"
-                " AND sum = ?",
-                changed,
-                stop,
-            )
-
-    def _rows(
-        self, path: str, ids: Sequence[int], stop: threading.Event | None
-    ) -> Iterator[tuple[int, Kept, bytes]]:
-        """Yield each of some ids whose reply is cached and whole, with that and its checksum."""
-        for start in range(0, len(ids), _AT_ONCE):
-            keys = {f"id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
-            statement = (
-                f"SELECT query, {FIELDS} FROM replies WHERE path = ? AND query IN "
-                f"({', '.join('?' * len(keys))})"
-            )
-            try:
-                # All at once: an open cursor would hold the file as long as a traceback has it.
-                rows = self._read(partial(_all, statement, (path, *keys)), stop)
-            except CacheError as error:
-                self._warn(error)
-                return
-            for query, *fields, digest in rows or ():
-                kept = Kept(*fields)
-                if query in keys and kept.sum(self.about.name, path, query) == digest:
-                    yield keys[query], kept, digest
-
-    def _is_ours(self, written: About | None) -> bool:
-        """Return whether a file is of this register; False while only a reply can show it.
-
-        Raises:
-            UsageError: It is of another register.
-        """
-        ours = self.about
-        if written is None:
-            return False
-        if written.name == ours.name:
-            return True
-        if ours.invented is None and written.invented:
-            # An invented register may be served at another URL.
-            if written.register != ours.register:
-                return False
-            self.about = replace(ours, invented=written.invented)
-            return True
-        if not self._database.creates:
-            raise CacheError(
-                f"the file {self.path} was replaced: it is now of {written.name}, no longer of "
-                f"{ours.name}",
-                cure=f"open it again: fk.use('cache:{self.path}')",
-            )
-        raise UsageError(
-            f": the file is of {written.name}, not of {ours.name}",
-            argument="cache",
-            value=str(self.path),
-            cure="give another file",
-        )
-
-    def _read(
-        self, work: Callable[[sqlite3.Connection], Result], stop: threading.Event | None = None
-    ) -> Result | None:
-        """Read from the file; None unless it is known to be of this register."""
-
-        def read(file: sqlite3.Connection) -> Result | None:
-            return work(file) if self._is_ours(read_about(file, self.path)) else None
-
-        return self._transact("DEFERRED", read, stop)
-
-    def _write(
-        self, statement: str, rows: Sequence[tuple[object, ...]], stop: threading.Event | None
-    ) -> None:
-        """Commit rows to a file of this register; warn once of a full or locked disk."""
 
         def write(file: sqlite3.Connection) -> None:
-            written = read_about(file, self.path)
-            self._is_ours(written)
-            register = replace(self.about, today=self._today().isoformat())
-            if written != register:
-                write_about(file, register)
-            file.executemany(statement, rows)
+            for id_, facts in self._found(file, path, ids):
+                key, since = f"{path}?id={id_}", self._day or facts.since
+                packed = self._packed(key, facts._replace(since=since, checked=now))
+                file.execute("UPDATE replies SET facts = ? WHERE target = ?", (packed, key))
 
-        try:
-            self._transact("IMMEDIATE", write, stop)
-        except CacheError as error:
-            self._warn(error)
+        self._write(write)
 
-    # No context managers written as generators: a Ctrl-C may leave one suspended, with its lock and
-    # its transaction.
-    def _transact(
-        self,
-        kind: Literal["DEFERRED", "IMMEDIATE"],
-        work: Callable[[sqlite3.Connection], Result],
-        stop: threading.Event | None = None,
-        waits: float | None = None,
-    ) -> Result | None:
-        """Do *work* in one transaction; None if there is no file to be read yet.
+    def _found(
+        self, file: sqlite3.Connection, path: str, ids: Sequence[int]
+    ) -> Iterator[tuple[int, Facts]]:
+        for start in range(0, len(ids), _AT_ONCE):
+            keys = {f"{path}?id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
+            marks = ", ".join("?" * len(keys))
+            query = f"SELECT target, facts FROM replies WHERE target IN ({marks})"
+            for key, facts in file.execute(query, [*keys]).fetchall():
+                yield keys[key], Facts(*json.loads(self._unpacked(key, facts)))
+
+    def _packed(self, key: str, content: Facts | bytes) -> bytes:
+        text = content if isinstance(content, bytes) else json.dumps(content).encode()
+        return zlib.compress(f"{self.about.register} {key}\n".encode() + text, 6)
+
+    def _unpacked(self, key: str, packed: bytes) -> bytes:
+        head, _, content = zlib.decompress(packed).partition(b"\n")
+        if head != f"{self.about.register} {key}".encode():
+            raise ValueError(f"the reply to {key} is another's")
+        return content
+
+    def _about_in(self, file: sqlite3.Connection, ours: About | None) -> About | None:
+        """Return the register that a file names, None before it names one.
 
         Raises:
-            CacheError: The file is damaged or locked; the text has the cure.
+            UsageError: It is of another register, or another program's.
+            CacheError: It is of another version.
         """
+
+        def number(name: str) -> int:
+            return int(file.execute(f"PRAGMA {name}").fetchone()[0])
+
+        if not number("schema_version"):
+            return None
+        if number("application_id") != _KIND:
+            raise UsageError(f"{str(self.path)!r} is not a cache file", cure="give another")
+        if number("user_version") != _FORMAT:
+            raise CacheError(
+                f"the file {self.path} was written by another version of finstat_kit; "
+                "update finstat_kit, or give another file"
+            )
+        ((packed,),) = file.execute("SELECT about FROM about")
+        written = About(**json.loads(zlib.decompress(packed)))
+        if ours is None or written.is_of(ours):
+            return written
+        raise UsageError(
+            f": the file is of {written.invented or written.register}, "
+            f"not of {ours.invented or ours.register}",
+            argument="cache",
+            value=str(self.path),
+            cure="give another file, or open this one again",
+        )
+
+    def _read(self, work: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """Read from the file; None if there is nothing in it yet."""
+
+        def read(file: sqlite3.Connection) -> Result | None:
+            return None if self._about_in(file, self.about) is None else work(file)
+
+        return self._transacted("BEGIN", read) if arguments.exists(self._file) else None
+
+    def _write(
+        self, work: Callable[[sqlite3.Connection], object], stop: threading.Event | None = None
+    ) -> None:
+        """Write to the file, which is created where it is missing."""
+
+        def write(file: sqlite3.Connection) -> None:
+            if (written := self._about_in(file, self.about)) is None:
+                for statement in _TABLES.split(";")[:-1]:
+                    file.execute(statement)
+                file.execute(f"PRAGMA application_id = {_KIND}")
+                file.execute(f"PRAGMA user_version = {_FORMAT}")
+            about = replace(self.about, today=self._today().isoformat())
+            if written != about:
+                packed = zlib.compress(json.dumps(asdict(about)).encode())
+                file.execute("INSERT OR REPLACE INTO about VALUES (1, ?)", (packed,))
+            work(file)
+
+        self._transacted("BEGIN IMMEDIATE", write, stop)
+
+    def _transacted(
+        self,
+        begin: str,
+        work: Callable[[sqlite3.Connection], Result],
+        stop: threading.Event | None = None,
+    ) -> Result:
+        mode = "rw" if self._read_only else "rwc"
         try:
             with self._lock:
-                creates = self._database.creates
-                if kind == "DEFERRED" and creates and not self._database.path.exists():
-                    return None
-                waits = self._waits if waits is None else waits
-                return self._database.transact(kind, work, waits, stop)
+                if stop is not None and stop.is_set():
+                    raise Stopped
+                file = sqlite3.connect(
+                    f"file:{quote(str(self._file))}?mode={mode}",
+                    uri=True, timeout=_WAIT, isolation_level=None,
+                )  # fmt: skip
+                try:
+                    # The journal is enough after a kill. A power cut may damage the file: then
+                    # its checksums fail, and it is recorded again.
+                    file.execute("PRAGMA synchronous = OFF")
+                    file.execute(begin)
+                    result = work(file)
+                    file.execute("COMMIT")
+                    return result
+                finally:
+                    file.close()  # without a commit it is rolled back
         except RegisterError:
             raise
         except (sqlite3.Error, zlib.error, ValueError, TypeError, OSError) as error:
-            failure = _Locked if getattr(error, "sqlite_errorcode", 0) in LOCKED else CacheError
-            raise failure(
-                f"the cache file {self.path} cannot be read: {error}; if it is damaged, "
-                "remove it and record it again"
+            raise CacheError(
+                f"the cache file {self.path} cannot be used: {error}",
+                cure="if it is damaged, remove it and record it again; if the disk is full or "
+                "another process holds the file, run the same line again after that",
             ) from error
 
-    def _warn(self, error: CacheError) -> None:
-        """Warn once of a file that cannot be used; the work goes on without it."""
-        if not self._warned:
-            self._warned = True
-            self._waits = 0.1
-            warn(
-                f"the cache {str(self.path)!r} cannot be used: {error}; replies are requested, and "
-                "those that cannot be written are not kept"
-            )
+
+def key_of(target: str) -> str:
+    """Return the target of a request with sorted parameters.
+
+    >>> key_of("/api/sidla?b=2&a=1")
+    '/api/sidla?a=1&b=2'
+    """
+    path, _, query = target.partition("?")
+    sorted_query = urlencode(sorted(parse_qsl(query, keep_blank_values=True)))
+    return f"{path}?{sorted_query}" if query else path
 
 
-def _all(statement: str, values: Sequence[str], file: sqlite3.Connection) -> list[Any]:
-    return file.execute(statement, values).fetchall()
-
-
-def _text(day: date | None) -> str:
-    return "" if day is None else day.isoformat()
-
-
-_open_files: Final[weakref.WeakSet[CacheFile]] = weakref.WeakSet()
-_forking: Final = threading.Lock()  # one thread at a time
-_held_files: Final[list[CacheFile]] = []
-
-
-def _before_fork() -> None:
-    _forking.acquire()
-    for file in list(_open_files):
-        file._before_fork()
-        _held_files.append(file)
-
-
-def _after_fork() -> None:
-    while _held_files:
-        _held_files.pop()._after_fork()
-    _forking.release()
-
-
-if hasattr(os, "register_at_fork"):  # Windows does not fork
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
-    )
+def day_of(reply: Reply) -> date | None:
+    """Return the day of a reply by its server's clock, which may differ from ours."""
+    try:
+        sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
+        return sent.astimezone(ZONE).date()
+    except (ValueError, TypeError, OverflowError):
+        return None

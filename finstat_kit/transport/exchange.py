@@ -63,16 +63,16 @@ class Stats:
 
     Attributes:
         requests: Requests sent, including all attempts.
-        kept: Cached replies used instead of requests.
+        from_cache: Cached replies used instead of requests.
         retries: Number of requests that were further attempts.
         bytes: Bytes of bodies received, before unpacking.
-        first_reply: Time of the first good reply in seconds since 1970 (UTC), including kept
-            replies used; None before it.
+        first_reply: Time of the first good reply in seconds since 1970 (UTC), including cached
+            replies; None before it.
         last_reply: Time of the last one.
     """
 
     requests: int = 0
-    kept: int = 0
+    from_cache: int = 0
     retries: int = 0
     bytes: int = 0
     first_reply: float | None = field(default=None, repr=False)
@@ -128,7 +128,7 @@ class Exchange:
         """Seconds since 1970, by the transport's clock."""
         return self._timing.wall()
 
-    def kept(
+    def cached_or_sent(
         self, request: Request[T], stop: threading.Event | None = None, *, day: date | None = None
     ) -> T:
         """Return the value of the cached reply to a request; send the request if none is usable.
@@ -142,19 +142,19 @@ class Exchange:
             RegisterError: As `get` does.
             Stopped: As `get` does.
         """
-        entry = None if self.cache is None else self.cache.usable(request.target, stop)
-        if self.cache is None or entry is None or (day and entry.day != day.isoformat()):
+        found = None if self.cache is None else self.cache.find(request.target)
+        if found is None or (day and found[0].day != day.isoformat()):
             return self.get(request, stop)
-        reply = entry.reply(self.cache.about)
+        facts, reply = found
         try:
-            value = value_of(request, reply, entry.fetched)
+            value = value_of(request, reply, facts.fetched)
         except NotFound as error:
             error.url = self.base_url + request.target
-            self._count_cached(reply, entry.fetched)
+            self._count_cached(reply, facts.fetched)
             raise
         except (RegisterError, MayPass):  # kept by a version with fewer checks
             return self.get(request, stop)
-        self._count_cached(reply, entry.fetched)
+        self._count_cached(reply, facts.fetched)
         return value
 
     def get(
@@ -205,10 +205,8 @@ class Exchange:
                 self._sleep(pause, stop)
 
     def close(self) -> None:
-        """Close the transport's connections, and the cache file."""
+        """Close the transport's connections."""
         self._transport.close()
-        if self.cache is not None:
-            self.cache.close()
 
     def _once(
         self,
@@ -279,7 +277,7 @@ class Exchange:
             stats = self.stats
             self.stats = replace(
                 stats,
-                kept=stats.kept + 1,
+                from_cache=stats.from_cache + 1,
                 first_reply=min(stats.first_reply or fetched, fetched),
                 last_reply=max(stats.last_reply or fetched, fetched),
             )
@@ -327,7 +325,7 @@ class Exchange:
             # All fields, not `replace`: that would take longer than the rest of this method.
             self.stats = Stats(
                 requests=stats.requests + 1,
-                kept=stats.kept,
+                from_cache=stats.from_cache,
                 retries=stats.retries + (attempt > 1),
                 bytes=stats.bytes + wire,
                 first_reply=stats.first_reply or (now if good else None),

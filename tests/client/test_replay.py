@@ -48,7 +48,7 @@ def test_what_is_recorded_is_replayed(
 
     assert everything(replayed) == expected
     assert replayed.today == date(2026, 6, 30)
-    assert (replayed.stats.requests, replayed.stats.kept > 0) == (0, True)
+    assert (replayed.stats.requests, replayed.stats.from_cache > 0) == (0, True)
     assert replayed.cite(lang="en") == (
         "https://ruz.example, invented data, replies recorded 2026-06-30 19:33:20 UTC to "
         "2026-06-30 19:33:20 UTC."

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import os
 import random
-import re
 import shutil
 import signal
 import sqlite3
@@ -15,12 +14,10 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from types import FrameType
 
@@ -78,8 +75,8 @@ def assert_whole(file: Path) -> int:
     """Every reply in the file is the sample's; return how many there are."""
     with closing(sqlite3.connect(file)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        rows = connection.execute("SELECT query FROM replies WHERE path LIKE '%jednotka'")
-        ids = sorted(int(query.removeprefix("id=")) for (query,) in rows)
+        rows = connection.execute("SELECT target FROM replies WHERE target LIKE '%jednotka?%'")
+        ids = sorted(int(target.partition("id=")[2]) for (target,) in rows)
     with fk.using(f"cache:{file}") as replayed:
         assert replayed.units.get(ids).equals(fk.sample().units.get(ids))
     return len(ids)
@@ -91,8 +88,7 @@ import sys
 from datetime import date
 from pathlib import Path
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport.cache_file import CacheFile
-from finstat_kit.transport.cache_database import About
+from finstat_kit.transport.cache_file import About, CacheFile
 about = About("https://ruz.example", None, 10_000)
 file = CacheFile(Path(sys.argv[1]), about, lambda: date(2026, 6, 30), lambda: 1.8e9)
 print("ready", flush=True)
@@ -114,13 +110,13 @@ def test_killed_at_random(file: Path) -> None:
             process.send_signal(signal.SIGKILL)
         with closing(sqlite3.connect(file)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-            ids = [int(query[3:]) for (query,) in connection.execute("SELECT query FROM replies")]
+            rows = connection.execute("SELECT target FROM replies")
+            ids = [int(target.partition("id=")[2]) for (target,) in rows]
         replayed = CacheFile(file, None)
         for id_ in ids:
             found = replayed.find(f"/api/uctovna-jednotka?id={id_}")
             assert found is not None
-            assert zlib.decompress(found.body) == b"%d " % id_ * 300
-        replayed.close()
+            assert found[1].body == b"%d " % id_ * 300
         assert len(ids) >= kept
         kept = len(ids)
     assert kept >= times
@@ -167,64 +163,16 @@ def test_after_fork(file: Path) -> None:
     assert assert_whole(file) == 40
 
 
-# Opens, uses and drops what holds the file, and prints after each whether it is still open.
-DROPS = """
-import gc, os, sys, threading
-from pathlib import Path
-import finstat_kit as fk
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it lists open files")
+def test_the_file_is_open_only_while_it_is_used(file: Path) -> None:
+    """So nothing has to be closed, and a child inherits no connection."""
+    reg = Behind(fk.sample(30)).register(cache=file)
+    reg.units.get(reg.units.ids(limit=5))
+    with fk.using(f"cache:{file}"):
+        fk.units.ids(limit=5)
 
-file, fd = sys.argv[1], Path("/proc/self/fd")
-
-def report(what):
-    gc.collect()
-    links = [os.readlink(link) for link in fd.iterdir() if link.exists()] if fd.exists() else []
-    print(what, sum(link.startswith(file) for link in links))
-
-def record(count):
-    reg = fk.use("sample", cache=file)
-    fk.use(None)
-    return reg.units.get(reg.units.ids(limit=count))
-
-record(5); report("dropped register")
-reg = fk.use("sample", cache=file); fk.units.get(fk.units.ids(limit=9)); fk.use(None)
-reg.close(); report("closed register")
-replayed = fk.use(f"cache:{file}"); fk.units.get(reg.units.ids(limit=5)); fk.use(None)
-reg.close(); del replayed; report("dropped replay")
-with fk.using("sample", cache=file): fk.units.get(fk.units.ids(limit=12))
-report("end of a block")
-thread = threading.Thread(target=record, args=(15,)); thread.start(); thread.join()
-report("dropped in a thread")
-try: fk.Register("https://ruz.example", cache=file)
-except fk.UsageError: pass
-report("refused")
-with fk.using(f"cache:{file}") as replayed:
-    os.replace(file, file + ".former"); fk.use("sample", cache=file).units.get(
-        fk.sample().units.ids(limit=5))
-    fk.units.get(fk.sample().units.ids(limit=5)); fk.use(None)
-report("replaced")
-if hasattr(os, "fork"):
-    reg = fk.use("sample", cache=file); fk.units.get(fk.units.ids(limit=9))
-    child = os.fork()
-    if not child:
-        report("child"); sys.exit()
-    assert os.waitpid(child, 0)[1] == 0
-    reg.close()
-fk.use("sample", cache=file).units.get(fk.units.ids(limit=20))
-print("used at the end")
-"""
-
-
-@pytest.mark.slow
-def test_a_file_is_closed_where_its_owner_ends(file: Path) -> None:
-    """Nothing is left to the collector, which would warn; a child inherits no connection."""
-    command = [sys.executable, "-X", "dev", "-W", "error", "-W", FORKS, "-c", DROPS, str(file)]
-
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-    assert (ended.stderr, ended.returncode) == ("", 0)
-    assert [line for line in ended.stdout.splitlines() if not line.endswith(" 0")] == [
-        "used at the end"
-    ]
+    links = [link.readlink() for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    assert not [link for link in links if link.name.startswith(file.name)]
 
 
 def changed_byte(file: Path, place: int, bit: int) -> None:
@@ -259,18 +207,18 @@ def test_a_flipped_bit_is_refused(recorded: Path, file: Path) -> None:
     flips(recorded, file, 20)
 
 
-def test_a_damaged_reply_is_requested_again(recorded: Path, file: Path) -> None:
+def test_a_damaged_reply_is_an_error_with_its_cure(recorded: Path, file: Path) -> None:
+    """Whether the register may send or not."""
     shutil.copyfile(recorded, file)
     with closing(sqlite3.connect(file)) as connection, connection:
-        connection.execute("UPDATE replies SET body = x'00' WHERE query = 'id=210'")
-    with fk.using(f"cache:{file}") as replayed:
-        with pytest.raises(CacheError, match=r"id=210 in .* was altered; remove the file"):
-            replayed.units.get([365, 210])
-    with fk.using("sample", cache=file) as reg:
-        assert reg.units.get([210, 365]).equals(fk.sample().units.get([210, 365]))
-        assert reg.stats.kept == 1
-    with fk.using(f"cache:{file}") as replayed:
-        assert replayed.units.get([210]).equals(fk.sample().units.get([210]))
+        connection.execute("UPDATE replies SET body = x'00' WHERE target LIKE '%jednotka?id=210'")
+    for source, cache in ((f"cache:{file}", None), ("sample", file)):
+        with fk.using(source, cache=cache) as reg:
+            assert reg.units.get(365).height == 1
+            with pytest.raises(CacheError, match="remove it and record it again") as caught:
+                reg.units.get([365, 210])
+            assert caught.value.partial is not None
+            assert caught.value.partial["id"].to_list() == [365]
 
 
 @contextmanager
@@ -281,31 +229,26 @@ def locked(file: Path, kind: str = "EXCLUSIVE") -> Iterator[None]:
 
 
 @pytest.mark.slow
-def test_a_locked_file_is_warned_of_once(
-    recorded: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("finstat_kit.transport.cache_file._BUSY", 0.1)
+def test_a_locked_file_is_an_error_with_its_cure(recorded: Path, file: Path) -> None:
     shutil.copyfile(recorded, file)
-    with locked(file), warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        with fk.using("sample", cache=file) as reg:
-            assert reg.units.get([210, 365]).equals(fk.sample().units.get([210, 365]))
-            assert reg.units.count() == 20_000
-    assert ["database is locked" in str(warning.message) for warning in warned] == [True]
+    with fk.using("sample", cache=file) as reg:
+        with locked(file), pytest.raises(CacheError, match=r"is locked; .*another process holds"):
+            reg.units.get([210, 365])
+        assert reg.units.get([210, 365]).equals(fk.sample().units.get([210, 365]))
     assert assert_whole(file) == 60
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("connections", [1, 4])
 def test_ctrl_c_does_not_wait_for_another_process(file: Path, connections: int) -> None:
-    """The wait for the file, of five seconds, ends at once."""
+    """The wait for the file is of one second at most."""
     reg = Behind(fk.sample(30)).register(cache=file, connections=connections)
     ids = reg.units.ids()
     with locked(file, "IMMEDIATE"):
         strike = threading.Timer(0.05, _thread.interrupt_main)
         strike.start()
         begun = time.monotonic()
-        with pytest.raises(fk.errors.Interrupted):
+        with pytest.raises((fk.errors.Interrupted, CacheError)):
             reg.units.get(ids)
         took = time.monotonic() - begun
 
@@ -338,7 +281,7 @@ def struck(work: Callable[[], object], number: int) -> KeyboardInterrupt | None:
     return None
 
 
-CACHE = {"cache_file.py", "cache_database.py", "contextlib.py"}
+CACHE = {"cache_file.py", "contextlib.py"}
 
 
 @pytest.mark.parametrize("first", [2, *slow(*range(4, 60, 2))])
@@ -369,27 +312,26 @@ def test_ctrl_c_leaves_the_file_usable_by_all(file: Path, first: int) -> None:
 
 # Fetches records through a file that may not grow beyond a few pages.
 FULL = """
-import resource, signal, sys, warnings
+import resource, signal, sys
 import finstat_kit as fk
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 with fk.using("sample", cache=sys.argv[1]) as reg:
-    reg.units.get(210)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        ids = reg.units.ids(limit=200)
-        assert reg.units.get(ids).equals(fk.sample().units.get(ids))
-    print(len(warned), reg.cache.replies >= 2, reg.cache.replies < 200)
+    ids = reg.units.ids(limit=200)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+    try:
+        reg.units.get(ids)
+    except fk.errors.CacheError as error:
+        print("if the disk is full" in str(error), 0 < error.partial.height < 200)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of files")
-def test_a_full_disk_is_warned_of_once(file: Path) -> None:
+def test_a_full_disk_is_an_error_with_what_came(file: Path) -> None:
     command = [sys.executable, "-c", FULL, str(file)]
     seen = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert seen.stdout == "1 True True\n"
-    assert_whole(file)
+    assert seen.stdout == "True True\n"
+    assert assert_whole(file) > 0
 
 
 def test_a_file_removed_meanwhile_is_made_anew(file: Path) -> None:
@@ -463,7 +405,7 @@ def test_a_recording_replaced_while_it_is_replayed_answers_for_no_other_register
     replace(other, file)
 
     for work in (lambda: replayed.units.get(ids), replayed.regions, replayed.cite):
-        with pytest.raises(CacheError, match=r"was replaced.*; open it again: fk\.use"):
+        with pytest.raises(fk.UsageError, match=r"is of finstat_kit sample.*, or open this one"):
             work()
 
 
@@ -490,7 +432,7 @@ def test_a_reply_of_another_register_is_refused_wherever_it_lies(file: Path, oth
         connection.execute("ATTACH ? AS other", (str(other),))
         connection.execute("INSERT OR REPLACE INTO replies SELECT * FROM other.replies")
     with fk.using(f"cache:{file}") as replayed:
-        with pytest.raises(CacheError, match="was altered"):
+        with pytest.raises(CacheError, match="is another's"):
             replayed.regions()
 
 
@@ -518,9 +460,9 @@ DAMAGE: dict[str, Callable[[sqlite3.Connection], object]] = {
     "times beyond all calendars": lambda c: c.execute("UPDATE replies SET fetched = 1e300"),
     "no replies": lambda c: c.execute("DROP TABLE replies"),
     "no register": lambda c: c.execute("DROP TABLE about"),
-    "a register that is none": lambda c: c.execute("UPDATE about SET text = NULL"),
+    "a register that is none": lambda c: c.execute("UPDATE about SET about = NULL"),
     "another's description": lambda c: c.execute(
-        "UPDATE about SET text = ?, sum = ?", ("[5]", sha256(b"[5]").digest())
+        "UPDATE about SET about = ?", (zlib.compress(b"[5]"),)
     ),
 }
 
@@ -537,7 +479,7 @@ def cache_error(look: Callable[[], object]) -> str | None:
 def test_a_damaged_file_is_an_error_with_the_cure(
     file: Path, damage: Callable[[sqlite3.Connection], object]
 ) -> None:
-    """From whatever looks at it; a register that can be requested goes on, with a warning."""
+    """From whatever looks at it."""
     behind, ids = recording(file)
     reg, replayed = behind.register(cache=file), fk.use(f"cache:{file}")
     fk.use(None)
@@ -551,16 +493,13 @@ def test_a_damaged_file_is_an_error_with_the_cure(
     errors = list(filter(None, map(cache_error, looks)))
     assert errors
     for error in errors:
-        assert re.search("remove (it|the file) and record it again", error)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert reg.units.get(ids).equals(behind.sample.units.get(ids))
+        assert "remove it and record it again" in error
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no database" * 100, "cannot be read"),
+        (b"no database" * 100, "cannot be used"),
         (b"", "holds no replies"),
     ],
 )
@@ -588,7 +527,7 @@ def test_databases_of_others_are_refused_unchanged(file: Path) -> None:
 def test_another_format_is_refused(recorded: Path, file: Path) -> None:
     shutil.copyfile(recorded, file)
     with closing(sqlite3.connect(file)) as connection:
-        connection.execute("PRAGMA user_version = 3")
+        connection.execute("PRAGMA user_version = 2")
     with pytest.raises(CacheError, match="written by another version of finstat_kit"):
         fk.use("sample", cache=file)
 

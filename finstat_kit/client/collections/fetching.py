@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -29,7 +29,7 @@ from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
     from finstat_kit.protocol.forms import Form
-    from finstat_kit.transport.cache_database import Kept
+    from finstat_kit.transport.cache_file import Facts
 
 T = TypeVar("T")
 _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
@@ -242,7 +242,7 @@ def records_in_order(
             raise Stopped  # without another request
         request: Request[Record] = requests.record(kind, id_)
         try:
-            return (exchange.kept if id_ in cached_ids else exchange.get)(request, stop)
+            return (exchange.cached_or_sent if id_ in cached_ids else exchange.get)(request, stop)
         except faults as error:
             return error
 
@@ -359,7 +359,7 @@ def requests_for(source: Source, kind: Kind[Record], ids: Sequence[int]) -> int:
     session, file = source.session, source.session.exchange.cache
     if session.replayed:
         return 0
-    ages = {} if file is None else file.ages(kind.path, ids)
+    ages = {} if file is None else file.facts(kind.path, ids)
     cached = sum(bool(age.since) or _is_young(age, session) for age in ages.values())
     return len(ids) - cached
 
@@ -379,11 +379,8 @@ def _unchanged(
     session, file = source.session, source.session.exchange.cache
     if file is None:  # then the caller has checked the number
         return frozenset()
-    if file.undecided:  # any reply shows whether the file is of this register
-        newest = Query(kind.listed, session.today(), wire.MAX_PAGE)
-        session.exchange.get(requests.count(newest), keep=False)
     checked_at = session.exchange.now
-    ages = file.ages(kind.path, ids)
+    ages = file.facts(kind.path, ids)
     current = {id_ for id_, age in ages.items() if _is_young(age, session)}
     # Our clock may be wrong: only the register's day can be compared with its days of change.
     check_days = {
@@ -398,7 +395,7 @@ def _unchanged(
     return frozenset(current)
 
 
-def _is_young(age: Kept, session: Session) -> bool:
+def _is_young(age: Facts, session: Session) -> bool:
     # An age is negative after a clock was set back.
     return 0 <= session.exchange.now - age.checked < session.max_age
 
