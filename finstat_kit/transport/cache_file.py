@@ -29,7 +29,7 @@ _TABLES: Final = """
     CREATE TABLE replies (
         target TEXT PRIMARY KEY, day TEXT, fetched REAL, facts BLOB, body BLOB);
 """
-_WAIT: Final = 1.0  # seconds for another process's commit, of a few milliseconds each
+_WAIT: Final = 0.4  # seconds for another process; its commits take milliseconds, and Ctrl-C waits
 _LAST: Final = 1e11  # seconds since 1970: the year 5138
 _AT_ONCE: Final = 500  # keys per statement
 
