@@ -29,7 +29,6 @@ from finstat_kit.errors import UsageError, invalid
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
 _VARIABLE: Final = "FINSTAT_KIT_URL"
@@ -55,7 +54,7 @@ class _Choice:
     is_over: bool = False
 
 
-_lock: Final = forks.free_in_child(threading.RLock())
+_lock: Final = threading.Lock()
 _global: Final = _Choice()
 # Those of the blocks around this code, the innermost last. A task may outlive a block of these.
 _blocks: Final[ContextVar[tuple[_Choice, ...]]] = ContextVar("_blocks", default=())
@@ -186,14 +185,15 @@ def register() -> Register:
         ...     fk.register()
         SAMPLE DATA <20,000 invented units in process, today 2026-06-30>
     """
-    with _lock:
-        choice = _current()
-        if choice.register is None:
-            named = os.environ.get(_VARIABLE)
-            if not named:
-                raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
-            choice.register = _register_of(named, _VARIABLE)
-        return choice.register
+    choice = _current()
+    if (chosen := choice.register) is None:
+        named = os.environ.get(_VARIABLE)
+        if not named:
+            raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
+        made = _register_of(named, _VARIABLE)  # without the lock, which a fork would leave taken
+        with _lock:
+            choice.register = chosen = choice.register or made  # another thread may be faster
+    return chosen
 
 
 def _register_of(

@@ -37,7 +37,6 @@ from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
 from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store
-from finstat_kit.transport import forks
 from finstat_kit.transport.base import InProcess
 
 _WORDS: Final = Words("sample")
@@ -91,7 +90,7 @@ class Sample(Register):
         self._mark = identity
         self._marks = {INVENTED: identity}
         self._named: tuple[Store, pl.DataFrame] | None = None  # a state and its names
-        self._changing = forks.free_in_child(threading.Lock())
+        self._changing = threading.Lock()
         super().__init__("sample:", lang=lang, transport=InProcess(self._answer))
 
     def _answering(self) -> Source:

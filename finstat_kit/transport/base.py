@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 import threading
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
-from finstat_kit.errors import TransportError
+from finstat_kit.errors import TransportError, UsageError
 from finstat_kit.protocol.wire import Reply
 
 _LOOPBACK: Final = re.compile(r"localhost|127(\.\d{1,3}){3}|::1|0\.0\.0\.0")
@@ -57,6 +58,22 @@ class Stop(threading.Event):
     def wait(self, timeout: float | None = None) -> bool:
         """Refuse: it would not end when an outer event is set. Look at `is_set` again instead."""
         raise NotImplementedError
+
+
+def refuse_child(opened_by: int) -> None:
+    """Refuse what another process opened: its connections and locks are that one's.
+
+    Args:
+        opened_by: Id of the process.
+
+    Raises:
+        UsageError: This one was forked from it.
+    """
+    if os.getpid() != opened_by:
+        raise UsageError(
+            "this process was forked from the one that opened the register (or mirror)",
+            cure="open it there, in the new process, or start processes by 'spawn' or 'forkserver'",
+        )
 
 
 class TimedOut(TransportError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email.utils
 import logging
 import math
+import os
 import re
 import threading
 from collections.abc import Callable
@@ -24,7 +25,6 @@ from finstat_kit.errors import (
 from finstat_kit.protocol.requests import Request
 from finstat_kit.protocol.untrusted import NotJson, first_words, is_markup, shown
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     CALLER,
     FinalTransportError,
@@ -34,6 +34,7 @@ from finstat_kit.transport.base import (
     TimedOut,
     Transport,
     Unreachable,
+    refuse_child,
 )
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ class Exchange:
         self._deadline = deadline
         self._attempts = tries
         self._timing = transport.timing
-        # The rate and a requested pause hold in a child, too.
-        self._lock = forks.free_in_child(threading.Lock())
+        self._process = os.getpid()
+        self._lock = threading.Lock()
         self._next_slot = -math.inf
         self._pause_until = -math.inf
         self._failures = 0
@@ -142,6 +143,7 @@ class Exchange:
             RegisterError: As `get` does.
             Stopped: As `get` does.
         """
+        refuse_child(self._process)
         found = None if self.cache is None else self.cache.find(request.target)
         if found is None or (day and found[0].day != day.isoformat()):
             return self.get(request, stop)
@@ -169,8 +171,10 @@ class Exchange:
 
         Raises:
             RegisterError: The last failure, with address and number of attempts.
+            UsageError: This process was forked from the one that opened the register.
             Stopped: *stop* was set meanwhile, or `end` has passed.
         """
+        refuse_child(self._process)
         if self.end < math.inf or CALLER.get() is not None:
             stop = Stop(stop, clock=self._timing.clock, end=self.end)
         target = request.target

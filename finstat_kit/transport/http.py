@@ -4,7 +4,7 @@ httpx has no timeout for a whole request (its timeouts are per read), no size li
 truncated gzip body. Name lookup is the only wait that our timeout does not cover.
 
 HTTP/1.1 matches replies to requests by order alone, so a reply sent twice would be taken for the
-next one. A connection is reused only if nothing follows the last body.
+next one. A connection is reused only if the bytes received show that nothing follows the last body.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import math
 import os
 import socket
 import ssl
-import threading
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,7 +29,6 @@ import httpx
 from finstat_kit.errors import ProtocolError, TransportError, UsageError
 from finstat_kit.protocol.untrusted import shown
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport import forks
 from finstat_kit.transport.base import (
     FinalTransportError,
     Limits,
@@ -51,6 +49,7 @@ _FAILURES: Final = (
 )
 # OpenSSL reports an end as the one or the other, by when it sees it.
 _ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
 _ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
 _PLAIN: Final = ("", "identity")
 _GZIP: Final = ("gzip", "x-gzip")
@@ -75,24 +74,15 @@ class Sockets:
         self._path = base.raw_path.rstrip(b"/")
         self._proxy = None if is_loopback(base_url) else _proxy_for(base_url)
         # A pool scans all its connections at each request, which with 32 takes longer than all the
-        # rest. So each connection has a separate pool; the last used goes first.
+        # rest, and Ctrl-C may leave its lock taken. So this is the pool; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
         weakref.finalize(self, _close, self._all)
-        forks.renew_in_child(self)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as a new transport with the same settings."""
         return type(self), (self._base_url, self.timing)
-
-    def _after_fork(self) -> None:
-        """Leave the connections to the parent, which continues to use them."""
-        for connection in self._all:
-            connection.let_go()
-        self._all.clear()
-        self._idle.clear()
-        _context.cache_clear()  # a thread of the parent may hold one of its locks
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
@@ -213,44 +203,59 @@ class _Connection:
         self.limits: Limits  # of the current request
         self.stream: _Stream | None = None  # the newest
         self._expires = -math.inf
-        self._new_pool = partial(_pool, context, proxy, _Backend(self))
-        self.pool = self._new_pool()
+        self._opener = _opener(context, proxy, _Backend(self))
+        self._opened: httpcore.ConnectionInterface | None = None
 
     def exchange(
         self, request: httpcore.Request, limits: Limits
     ) -> tuple[httpcore.Response, bytes]:
         """Send a request; return the response and its packed body."""
-        try:
-            return self._exchanged(request, limits)
-        except Exception:
-            raise
-        except BaseException:
-            # Ctrl-C may have left a lock of httpcore taken: the pool is not used again.
-            self.let_go()
-            self.pool = self._new_pool()
-            raise
-
-    def _exchanged(
-        self, request: httpcore.Request, limits: Limits
-    ) -> tuple[httpcore.Response, bytes]:
         self.limits = limits
-        if limits.clock() >= self._expires:
-            self.pool.close()
-        response = self.pool.handle_request(request)
         try:
-            assert isinstance(response.stream, Iterable)
-            raw = _body(response.stream, limits.cap, whole=response.status == 200)
-            trailing_bytes = _trailing_bytes(response)
-        finally:
-            response.close()
+            opened = self._usable(request.url.origin)
+            response = opened.handle_request(request)
+            try:
+                assert isinstance(response.stream, Iterable)
+                raw = _body(response.stream, limits.cap, whole=response.status == 200)
+            finally:
+                response.close()
+        except BaseException:
+            self.close()
+            raise
         self._expires = limits.clock() + _KEEP_ALIVE
         # A 404 names no id: sent again, it would be taken for the answer to the next request.
-        if trailing_bytes or response.status != 200:
-            self.pool.close()
+        if response.status != 200 or not self._ends_with(raw, response.headers):
+            self.close()
         return response, raw
 
-    def let_go(self) -> None:
-        """Close this process's end; another process that shares the connection keeps it."""
+    def _usable(self, origin: httpcore.Origin) -> httpcore.ConnectionInterface:
+        """Return the open connection, a new one where it may not be used again."""
+        opened = self._opened
+        in_time = self.limits.clock() < self._expires
+        # Expired also means that bytes wait in the socket, which no request explains.
+        if opened and in_time and opened.is_available() and not opened.has_expired():
+            return opened
+        self.close()
+        self._opened = opened = self._opener.create_connection(origin)
+        return opened
+
+    def _ends_with(self, body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        """Return whether the bytes received for a request end with the body of its reply.
+
+        httpcore keeps to itself what it has read behind a body. Where its end is not plain, the
+        answer is no.
+        """
+        assert self.stream is not None
+        received = b"".join(self.stream.received)
+        self.stream.received.clear()
+        head_end = received.find(b"\r\n\r\n") + 2
+        if any(name.lower() == b"transfer-encoding" for name, _ in headers):
+            return received.find(_LAST_CHUNK, head_end) == len(received) - len(_LAST_CHUNK)
+        return len(received) == head_end + 2 + len(body)
+
+    def close(self) -> None:
+        """Close the connection; the next request opens another one."""
+        self._opened = None
         if self.stream is not None:
             self.stream.close()
 
@@ -279,6 +284,7 @@ class _Stream(httpcore.NetworkStream):
     def __init__(self, inner: httpcore.NetworkStream, connection: _Connection) -> None:
         self._inner = inner
         self._connection = connection
+        self.received: list[bytes] = []  # since the last reply
         connection.stream = self
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
@@ -286,9 +292,11 @@ class _Stream(httpcore.NetworkStream):
             left = _seconds_left(self._connection, httpcore.ReadTimeout)
             # Short waits, so that a stop is noticed soon; a wait that ended early is resumed.
             try:
-                return self._inner.read(max_bytes, min(left, _LOOK_UP))
+                read = self._inner.read(max_bytes, min(left, _LOOK_UP))
             except httpcore.ReadTimeout:
-                pass
+                continue
+            self.received.append(read)
+            return read
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, _seconds_left(self._connection, httpcore.WriteTimeout))
@@ -318,38 +326,29 @@ def _seconds_left(connection: _Connection, timeout: type[httpcore.TimeoutExcepti
 
 def _close(connections: Iterable[_Connection]) -> None:
     for connection in connections:
-        connection.pool.close()
+        connection.close()
 
 
-def _pool(
+def _opener(
     context: ssl.SSLContext, proxy: str | None, backend: httpcore.NetworkBackend
 ) -> httpcore.ConnectionPool:
-    """Return a pool of one connection, with TLS and proxy as httpx sets them."""
-    settings: Any = {"ssl_context": context, "max_connections": 1, "network_backend": backend}
+    """Return what creates connections, with TLS and proxy as httpx sets them."""
+    settings: Any = {"ssl_context": context, "network_backend": backend}
     if proxy is None:
-        return _interruptible(httpcore.ConnectionPool(**settings))
+        return httpcore.ConnectionPool(**settings)
     parsed_proxy = httpx.Proxy(proxy)
     url = parsed_proxy.url
     address = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=b"")
     settings |= {"proxy_url": address, "proxy_auth": parsed_proxy.raw_auth}
     if parsed_proxy.url.scheme.startswith("socks"):
         try:
-            return _interruptible(httpcore.SOCKSProxy(**settings))
+            return httpcore.SOCKSProxy(**settings)
         except RuntimeError as error:  # of httpcore, without its extra installed
             raise UsageError(
                 f"the environment names the proxy {parsed_proxy.url}, which needs socksio",
                 cure="pip install 'httpx[socks]', or unset it",
             ) from error
-    return _interruptible(httpcore.HTTPProxy(**settings, proxy_headers=parsed_proxy.headers.raw))
-
-
-def _interruptible(pool: httpcore.ConnectionPool) -> httpcore.ConnectionPool:
-    """Return a pool whose cleanup after Ctrl-C does not block forever."""
-    # Private, and pinned by a test. httpcore's own lock is written in Python: Ctrl-C may leave it
-    # taken, before its block begins or ends, and the cleanup takes it again. A lock in C is safe.
-    private: Any = pool
-    private._optional_thread_lock = threading.Lock()
-    return pool
+    return httpcore.HTTPProxy(**settings, proxy_headers=parsed_proxy.headers.raw)
 
 
 def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
@@ -375,15 +374,6 @@ def _headers_sent() -> list[tuple[bytes, bytes]]:
         (b"Accept", b"application/json"),
         (b"Accept-Encoding", b"gzip"),
     ]
-
-
-def _trailing_bytes(response: httpcore.Response) -> bytes:
-    """Return the bytes received after the body, which no request explains."""
-    # Private, and pinned by the tests of replies sent twice. httpcore notices bytes waiting in the
-    # socket when it reuses a connection, but not bytes it has read already.
-    stream: Any = response.stream
-    behind: bytes = stream._stream._connection._h11_state.trailing_data[0]
-    return behind
 
 
 def _proxy_for(url: str) -> str | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import contextlib
 import itertools
-import os
 import random
 import shutil
 import signal
@@ -31,8 +30,6 @@ from tests.support.examples import quick, slow
 from tests.support.remote_sample import Behind
 
 ROOT = Path(__file__).parents[2]
-
-FORKS = "ignore:This process:DeprecationWarning"  # polars has threads
 
 # Fetches records of a sample through a file, from a place on, until it is ended.
 FETCHES = """
@@ -139,28 +136,6 @@ def test_many_threads(file: Path) -> None:
         for thread in threads:
             thread.join()
     assert assert_whole(file) == 200
-
-
-@pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_after_fork(file: Path) -> None:
-    """A child has a connection of its own; what both keep is there."""
-    if sys.platform == "win32":
-        pytest.skip("Windows does not fork")
-    sample = fk.sample()
-    with fk.using("sample", cache=file) as reg:
-        ids = reg.units.ids(limit=40)["id"].to_list()
-        reg.units.get(ids[:10])
-        kept = reg._session.exchange.cache
-        assert kept is not None
-        child = os.fork()
-        if child == 0:  # polars would wait here for threads that the child has not
-            for id_ in ids[10:20]:
-                path, query = "/api/uctovna-jednotka", f"id={id_}"
-                kept.keep(f"{path}?{query}", sample._answer("GET", path, query))
-            os._exit(0)
-        reg.units.get(ids[20:40])
-        assert os.waitpid(child, 0)[1] == 0
-    assert assert_whole(file) == 40
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="it lists open files")

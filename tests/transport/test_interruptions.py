@@ -112,7 +112,7 @@ except fk.errors.Interrupted as error:
 
 
 # httpcore's locks are written in Python: Ctrl-C may strike when one is taken and its block has not
-# begun, or before it is let go. This raises it at each such step in turn.
+# begun, or before it is released. This raises it at each such step in turn.
 STRUCK = """
 import contextlib, faulthandler, gc, itertools, sys
 import finstat_kit as fk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import closing
@@ -23,8 +24,7 @@ from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageErro
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Page, Query, Request, next_query
-from finstat_kit.transport import forks
-from finstat_kit.transport.base import Stopped
+from finstat_kit.transport.base import Stopped, refuse_child
 from finstat_kit.transport.threads import in_order
 
 if TYPE_CHECKING:
@@ -44,7 +44,14 @@ class Fetched:
         self.codelists: dict[str, pl.DataFrame] = {}
         self.forms: dict[int, Form | None] = {}
         self.listed_forms: list[Form] | None = None
-        self.lock = forks.free_in_child(threading.Lock())
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @property
+    def lock(self) -> threading.Lock:
+        """The lock of whoever fetches; a forked child, which might wait for ever, is refused."""
+        refuse_child(self._process)
+        return self._lock
 
 
 class Requested(Source):
@@ -173,7 +180,7 @@ class Requested(Source):
         """Return the value of a reply cached on the register's day, else send the request."""
         if refresh:
             return self.session.exchange.get(request, stop)
-        return self.session.exchange.kept(request, stop, day=self.session.today())
+        return self.session.exchange.cached_or_sent(request, stop, day=self.session.today())
 
 
 def scan_by_ids(

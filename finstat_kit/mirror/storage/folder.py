@@ -33,7 +33,7 @@ from finstat_kit.mirror.storage.files import (
     write_whole,
 )
 from finstat_kit.mirror.storage.runs import Run, opened, other_format, sealed
-from finstat_kit.transport import forks
+from finstat_kit.transport.base import refuse_child
 
 _RUNS: Final = "runs"
 _DAMAGED: Final = "damaged"  # in it: runs that could not be read
@@ -68,9 +68,16 @@ class Folder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.lock = forks.free_in_child(threading.RLock())
+        self._process = os.getpid()
+        self._lock = threading.RLock()
         self.last_read: Run | None = None  # nothing is read for it
         self._read: tuple[int, int] | None = None  # the number and the time of that run
+
+    @property
+    def lock(self) -> threading.RLock:
+        """The lock of whoever reads; a forked child, which might wait for ever, is refused."""
+        refuse_child(self._process)
+        return self._lock
 
     def newest(self) -> Run | None:
         """Return the newest run that can be read, None where there is none.
