@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
