@@ -256,10 +256,24 @@ MUTATIONS = [
     ),
     Mutation(
         "a reply that was sent twice answers one request",
-        "http.py:_Connection._exchanged",
-        " or response.status != 200",
+        "http.py:_Connection.exchange",
+        "response.status != 200 or ",
         "",
         "test_a_404_sent_twice_answers_one_request",
+    ),
+    Mutation(
+        "a connection with bytes behind a body is not used again",
+        "http.py:_Connection._ends_with",
+        "received.find(_LAST_CHUNK, head_end) == len(received) - len(_LAST_CHUNK)",
+        "received.endswith(_LAST_CHUNK)",
+        "test_no_answer_is_taken_for_another",
+    ),
+    Mutation(
+        "a register is used only by the process that opened it",
+        "exchange.py:Exchange.get",
+        "refuse_child(self._process)",
+        "pass",
+        "test_the_refusal_names_the_cure",
     ),
     Mutation(
         "a record is the one requested",
