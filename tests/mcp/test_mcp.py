@@ -353,12 +353,13 @@ def test_a_name_is_data(sample: Sample) -> None:
 def test_eight_digits_are_an_ico_and_fewer_an_id() -> None:
     """The id of one unit is the IČO of another; seven digits that begin with a zero are neither."""
     sample = fk.sample()
-    by_id, by_ico = answers(
-        sample, *(("unit", {"unit": unit}) for unit in ("61387", "000 61\u200b387"))
+    by_id, by_ico, without_zeros = answers(
+        sample, *(("unit", {"unit": unit}) for unit in ("61387", "000 61\u200b387", "57622960"))
     )
 
     assert "fk.units.get(61387)" in source_of(by_id)["python"]
     assert "fk.units.get(761969)" in source_of(by_ico)["python"]
+    assert "fk.units.get(744)" in source_of(without_zeros)["python"]
     fault = fault_of(sample, "unit", {"unit": "0061387"})
     assert fault.endswith("give an IČO with its zeros as '00061387'")
     for unit in ("3", "12345678"):
