@@ -6,7 +6,7 @@ import difflib
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -16,6 +16,8 @@ from finstat_kit.protocol.company_numbers import ICO, digits_in, visible, with_z
 from finstat_kit.protocol.wire import BEGINNING, MAX_ID, ZONE
 
 Lang = Literal["sk", "en"]
+LATEST: Final = "latest"  # the last year with figures of each unit
+Years = Sequence[int] | Literal["latest"] | None  # ascending; None is all of them
 By = Literal[
     "kraj", "okres", "sidlo", "pravnaForma", "skNace", "druhVlastnictva", "velkostOrganizacie"
 ]
@@ -183,6 +185,11 @@ def years(name: str, value: object) -> list[int]:
     if not ordered:
         raise invalid(name, ..., ": it is empty", give="a year, several, or None for all")
     return ordered
+
+
+def given_years(years: Years) -> Sequence[int] | None:
+    """Return the years that are named, None where they are not known beforehand."""
+    return None if isinstance(years, str) else years
 
 
 def lang(value: object, name: str = "lang") -> Lang:

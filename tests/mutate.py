@@ -844,6 +844,27 @@ MUTATIONS = [
         '"strings_to_formulas": True',
         "test_cells_hold_the_values",
     ),
+    Mutation(
+        "the latest year is the last one with figures, not the newest",
+        "latest.py:Latest.add",
+        'figures.filter(_CURRENT, "has_figures")',
+        "figures",
+        "test_the_last_year_with_figures_counts_whatever_the_reason_of_later_ones",
+    ),
+    Mutation(
+        "the way to the latest year ends by the rule of that year",
+        "figures.py:_latest",
+        "in latest.newest(filed).iter_rows():",
+        "in ():",
+        "test_the_way_down_ends_where_the_rule_of_the_year_ends",
+    ),
+    Mutation(
+        "a filter in a mirror puts no other year in the place of the latest",
+        "figures.py:Figures.latest",
+        "conditions=(),",
+        "",
+        "test_the_latest_year_is_that_of_all_years",
+    ),
     # The right period, the right unit.
     Mutation(
         "a fall to 0 is a change",

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
+from finstat_kit.arguments import LATEST
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.records import end_with
 
 if TYPE_CHECKING:
+    from finstat_kit.client.methods.financials import Year
     from finstat_kit.client.register import Register
     from finstat_kit.frames.financials.items import Family
+
+
+_NUMBER: Final = click.IntRange(1990, 2100)
+
+
+def _years(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> Literal["latest"] | list[int] | None:
+    """Return the years of an option that may be repeated."""
+    if LATEST in given:
+        if len(given) > 1:
+            raise click.BadParameter(f"{LATEST!r} stands alone", ctx, param)
+        return LATEST
+    return [int(_NUMBER(text, param, ctx)) for text in given] or None
 
 
 @click.command()
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
 @click.option(
     "--year",
-    type=click.IntRange(1990, 2100),
+    callback=_years,
+    metavar="YEAR|latest",
     multiple=True,
-    help="Year in which the period ends; may be repeated; default: all years.",
+    help="Year in which the period ends; may be repeated; default: all years. latest: the last one "
+    "with figures of each unit.",
 )
 @click.option("--items", metavar="NAME,…", help="Only these items; default: all.")
 @click.option(
@@ -52,7 +70,7 @@ if TYPE_CHECKING:
 @options.output
 def financials(
     id_: tuple[str, ...],
-    year: tuple[int, ...],
+    year: Year,
     items: str | None,
     family: Family | None,
     reg: Register,
@@ -71,7 +89,7 @@ def financials(
     names = chosen(None if items is None else items.split(","), family)
     output.check(schema(names))
     units = reading.ids(id_, "units")
-    figures = output.fetch(lambda: reg.financials(units, year or None, items=names, **passed))
+    figures = output.fetch(lambda: reg.financials(units, year, items=names, **passed))
     # A record that can be read has a name or an IČO.
     bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
     end_with(bare["unit_id"].unique().sort(), figures.filter(reason="no_such_unit")["ico"].unique())

@@ -876,7 +876,7 @@ class Register(Inner, Checked):
     def filings(
         self,
         units: int | str | Iterable[int | str] | pl.Series | pl.DataFrame | pl.LazyFrame,
-        year: int | Iterable[int] | None = None,
+        year: int | Iterable[int] | Literal["latest"] | None = None,
         *,
         consolidated: bool = False,
         filed_until: str | date | None = None,
@@ -896,7 +896,8 @@ class Register(Inner, Checked):
                 either; records, as `units.get` returns them; or another frame with a column
                 ``unit_id``, ``id`` or ``ico``, the first of these that it has. Of an IČO that
                 several units share all are taken.
-            year: Year in which the period ends: one, several, or None for all.
+            year: Year in which the period ends: one, several, or None for all; ``"latest"`` is the
+                one that `financials` takes, whose reports are requested too.
             consolidated: The consolidated statements instead of the individual ones.
             filed_until: As known on this day: without what was filed later, corrections too. A
                 filing without a day counts as filed on the last day of its period.
@@ -997,7 +998,7 @@ class Register(Inner, Checked):
     def financials(
         self,
         units: int | str | Iterable[int | str] | pl.Series | pl.DataFrame | pl.LazyFrame,
-        year: int | Iterable[int] | None = None,
+        year: int | Iterable[int] | Literal["latest"] | None = None,
         *,
         consolidated: bool = False,
         from_previous: bool = False,
@@ -1020,7 +1021,9 @@ class Register(Inner, Checked):
                 either; records, as `units.get` returns them; or another frame with a column
                 ``unit_id``, ``id`` or ``ico``, the first of these that it has. Of an IČO that
                 several units share all are taken.
-            year: Year in which the period ends: one, several, or None for all.
+            year: Year in which the period ends: one, several, or None for all. ``"latest"`` is one
+                row per unit: of the last year with any figure, whatever its reason and *items*; of
+                a unit without any, the reason of its newest year.
             consolidated: The consolidated statements instead of the individual ones.
             from_previous: Whether to add rows for the period before, from the previous-period
                 column of each filing; ten years take five filings.
@@ -1099,7 +1102,7 @@ class Register(Inner, Checked):
     def statement(
         self,
         unit: int | str | pl.DataFrame | pl.LazyFrame,
-        years: int | Iterable[int] | None = None,
+        years: int | Iterable[int] | Literal["latest"] | None = None,
         table: Statement = "income",
         *,
         blanks: bool = False,
@@ -1115,7 +1118,8 @@ class Register(Inner, Checked):
             unit: The id of one unit (a whole number), its IČO (a text of 8 or 12 digits), or its
                 record, as `units.get` returns it.
             years: The newest so many (``5``), one year (``2024``), several
-                (``range(2015, 2025)``), or None for all.
+                (``range(2015, 2025)``), or None for all; ``"latest"`` is the one that `financials`
+                takes.
             table: ``"income"``, ``"balance"``, or one side of it: ``"assets"``,
                 ``"liabilities"``.
             blanks: Also rows that are blank in all years.

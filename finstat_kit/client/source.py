@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Lang, Since
+from finstat_kit.arguments import Lang, Since, Years
 from finstat_kit.client.session import Session
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol import forms
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 class Wanted(NamedTuple):
     """The filings and figures that are wanted; see `Register.financials`."""
 
-    years: Sequence[int] | None
+    years: Years
     consolidated: bool = False
     from_previous: bool = False
     activity: Activity = "total"
@@ -171,14 +171,15 @@ class Source(ABC):
 
     @abstractmethod
     def figures_and_reports(
-        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+        self, unit: pl.DataFrame, filed: pl.DataFrame | None, years: Years
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Return the figures of a unit, and the reports that they are read from.
 
         Args:
             unit: Its record.
-            filed: Its filings in these years, as `filings` returns them.
-            years: None is every year.
+            filed: Its filings in these years, as `filings` returns them; None with the latest year,
+                which they show no sooner than reports do.
+            years: As of `Wanted`.
         """
 
     @property

@@ -218,6 +218,8 @@ def _allowed(schema: Json) -> str:
     """Return what a JSON schema of an argument allows, in words."""
     if "anyOf" in schema:
         return " or ".join(_allowed(choice) for choice in reversed(schema["anyOf"]))
+    if "const" in schema:
+        return repr(schema["const"])
     if "enum" in schema:
         return f"one of {schema['enum']}"
     if schema["type"] == "array":

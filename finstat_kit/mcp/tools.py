@@ -50,8 +50,10 @@ Unit = Annotated[
     Field(description="An IČO (8 or 12 digits), id (fewer) or DIČ, or a name only one unit has"),
 ]
 Years = Annotated[
-    list[int] | None,
-    Field(description="Years in which periods end; null is all", max_length=_MANY),
+    Annotated[list[int], Field(max_length=_MANY)] | Literal["latest"] | None,
+    Field(
+        description='Years in which periods end; null is all, "latest" the last one with figures'
+    ),
 ]
 Items = Annotated[
     list[str],
@@ -127,7 +129,7 @@ class Tools:
             )
             for row in history.filings.iter_rows(named=True)
         }
-        call = f"fk.statement({id_}, {years}, {table!r}, lang={self._lang!r}).frame"
+        call = f"fk.statement({id_}, {years!r}, {table!r}, lang={self._lang!r}).frame"
         return self._answer(history.frame, call, facts=facts, limit=limit)
 
     def figures(
@@ -143,7 +145,7 @@ class Tools:
         money = self._register.financials(ids, years, max_requests=self._most)
         columns = ["unit_id", "name", "year", *items, *_SOURCE]
         figures = fk.ratios(money, keep=True).select(columns)
-        call = f"fk.ratios(fk.financials({ids}, {years}), keep=True).select({columns})"
+        call = f"fk.ratios(fk.financials({ids}, {years!r}), keep=True).select({columns})"
         return self._answer(figures, call, _OF_REASONS, limit=limit)
 
     def count(

@@ -9,7 +9,7 @@ their reports, to reports before their cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
 from math import ceil
@@ -18,9 +18,12 @@ from typing import Final
 import polars as pl
 from polars.io.plugins import register_io_source
 
+from finstat_kit import arguments
+from finstat_kit.arguments import LATEST
 from finstat_kit.client.source import Wanted
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules, items
 from finstat_kit.frames.financials.choice import Choice, listed_reports, parted, report_ids
+from finstat_kit.frames.financials.latest import COLUMNS, Latest
 from finstat_kit.frames.financials.readings import FigureReader, Readings, has_tables
 from finstat_kit.frames.places import nace
 from finstat_kit.frames.reports.cells import REASON
@@ -75,7 +78,7 @@ class Query:
 
     def ends(self) -> tuple[date, date] | None:
         """Return the days within which the periods end, None for any."""
-        years = self.wanted.years
+        years = arguments.given_years(self.wanted.years)
         conditions = [] if self.wanted.from_previous else self.on("year")
         if years is None and conditions:
             years_before = pl.DataFrame({"year": [None, *_ANY_YEAR]}, schema={"year": pl.Int32})
@@ -166,13 +169,37 @@ class Figures:
         if empty:
             yield pl.DataFrame(schema=assemble.schema())
 
+    def latest(self, units: pl.DataFrame, query: Query) -> Latest:
+        """Return the last years with figures of units, the newest read first."""
+        # A condition on filings could remove the last year, and leave another one in its place.
+        any_year = replace(
+            query,
+            wanted=query.wanted._replace(years=None),
+            columns=query.columns | COLUMNS,
+            conditions=(),
+        )
+        filed = filings_of(self._state, units, any_year)
+        latest = Latest(units)
+        while True:
+            is_open = pl.col("unit_id").is_in(latest.open_ids.implode())
+            rows = latest.next_filings(filed.filter(is_open))
+            if rows.is_empty():
+                return latest
+            their_units = units.filter(pl.col("id").is_in(rows["unit_id"].implode()))
+            latest.add(rows, self._of_filings(their_units, rows, any_year))
+
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
+        if query.wanted.years == LATEST:
+            return self.latest(units, query).figures()
+        return self._of_filings(units, filings_of(self._state, units, query), query)
+
+    def _of_filings(self, units: pl.DataFrame, filed: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.wanted.from_previous else _PERIODS
         listed_codes = self._state.codelists["activities"]["code"]
         units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), listed_codes))
         carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
-        taken = self._taken(filings_of(self._state, units, query))
+        taken = self._taken(filed)
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))
         taken, held, listed = self._reports_of(taken, query)
         if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
@@ -396,7 +423,8 @@ def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         units: Records of units, each once.
         query: What is wanted; filings whose periods end on other days may be left out.
     """
-    years, consolidated = query.wanted.years, query.wanted.consolidated
+    years = arguments.given_years(query.wanted.years)
+    consolidated = query.wanted.consolidated
     if not state.keeps("statements"):
         owned_statements, closed = KINDS["statements"].frame([]), units["id"]
     else:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import polars as pl
 
 from finstat_kit import arguments, given_frames
-from finstat_kit.arguments import Lang, Since
+from finstat_kit.arguments import LATEST, Lang, Since, Years
 from finstat_kit.client.collections.fetching import not_found, scan_by_ids
 from finstat_kit.client.collections.listing import answered_since
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
@@ -241,7 +241,8 @@ class LocalRegister(Register):
         """Return the figures of all units of the mirror, as `fk.financials` does of some.
 
         Args:
-            year: Year in which the period ends: one, several, or None for all.
+            year: As of `fk.financials`: one, several, ``"latest"``, or None for all. Filters on
+                filings choose among the latest years, and never another year instead.
             consolidated: The consolidated statements, in the place of the individual ones.
             from_previous: Add rows for the year before; see `fk.financials`.
             filed_until: As known on this day; see `fk.filings`.
@@ -416,7 +417,10 @@ class _MirrorSource(Source):
         return records.sort("id")
 
     def filings(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
-        return filings_of(self._register._state(), units, Rows(wanted))
+        state, rows = self._register._state(), Rows(wanted)
+        if wanted.years == LATEST:
+            return self._register._figures(state).latest(units, rows).filings()
+        return filings_of(state, units, rows)
 
     def figures(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
         figures = self._register._figures(self._register._state())
@@ -433,8 +437,10 @@ class _MirrorSource(Source):
         return pl.concat(done)
 
     def figures_and_reports(
-        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+        self, unit: pl.DataFrame, filed: pl.DataFrame | None, years: Years
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        if filed is None:
+            filed = self.filings(unit, Wanted(years), None)
         figures = self.figures(unit, Wanted(years), None)
         ids = report_ids(filed.join(figures, on="statement_id", how="semi"))
         wanted = ids["report_id"].unique(maintain_order=True)

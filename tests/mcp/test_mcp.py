@@ -218,7 +218,8 @@ def test_the_lines_choose_the_same_register_in_the_same_state(tmp_path: Path) ->
         ("figures", {"years": [2018]}, "figures needs units; give a list of at most 50, each a "
          "text; it takes ['units', 'years', 'items', 'limit']"),
         ("figures", {"units": ["1"], "years": 2018},
-         "years=2018 is not allowed; give null or a list of at most 50, each a whole number"),
+         "years=2018 is not allowed; give null or 'latest' or a list of at most 50, each a whole "
+         "number"),
         ("figures", {"units": []},
          "units=[] is not allowed; give a list of at most 50, each a text"),
         ("find_units", {"text": "orol", "limit": 51},

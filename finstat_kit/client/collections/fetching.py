@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import Since
+from finstat_kit.arguments import Since, Years
 from finstat_kit.client.collections.listing import Listing
 from finstat_kit.client.collections.outage import DOUBTFUL, unless_down
 from finstat_kit.client.session import Session
@@ -167,7 +167,7 @@ class Requested(Source):
         return figures.figures(self, units, wanted, progress)
 
     def figures_and_reports(
-        self, unit: pl.DataFrame, filed: pl.DataFrame, years: Sequence[int] | None
+        self, unit: pl.DataFrame, filed: pl.DataFrame | None, years: Years
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Request the reports of filings."""
         from finstat_kit.client.collections import figures

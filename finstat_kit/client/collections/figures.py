@@ -7,10 +7,12 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit.arguments import FIRST_YEAR, LATEST, given_years
 from finstat_kit.client.session import Session
 from finstat_kit.client.source import Allowance, Source, Wanted
 from finstat_kit.frames.financials import assemble, filing_order, filings as filing_rules
 from finstat_kit.frames.financials.choice import Choice
+from finstat_kit.frames.financials.latest import Latest
 from finstat_kit.frames.financials.readings import FigureReader
 from finstat_kit.frames.places import nace
 from finstat_kit.progress import Advance
@@ -21,10 +23,11 @@ from finstat_kit.protocol.records import KINDS
 _CHUNK: Final = 100
 _LARGE_CHUNK: Final = 2_000
 _STATEMENTS_OF_A_UNIT: Final = 12  # of a unit whose record is not known
+# The newest, and those down to one that was filed long before the year of the newest.
+_DOWN_TO_THE_LATEST: Final = 3
 _REPORTS_OF_A_FILING: Final = 1.7  # tables, and in every other filing notes or an audit
 _REPORTS_OF_AN_OLD_FILING: Final = 2.7
 _LAST_OLD_YEAR: Final = 2013  # the last year of two reports, balance sheet and income statement
-RowsOfChunk = Callable[[pl.DataFrame, pl.DataFrame, Advance], pl.DataFrame]
 
 
 def requests_of(
@@ -43,7 +46,10 @@ def requests_of(
     else:
         fetched, counts = 0, units["idUctovnychZavierok"].list.n_unique().fill_null(0)
     statements = int(counts.sum())
-    if years is None:
+    if isinstance(years, str):
+        likely = int(counts.clip(0, _DOWN_TO_THE_LATEST).sum())
+        reports = float(counts.clip(0, 1).sum()) * _REPORTS_OF_A_FILING
+    elif years is None:
         likely, reports = statements, statements * _REPORTS_OF_A_FILING
     else:
         # One of each year since, and the one of the year before, whose day of filing ends the walk.
@@ -61,12 +67,17 @@ def filings(
 ) -> pl.DataFrame:
     """Return the filings of units; see `Register.filings`."""
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
-    expected = requests_of(source.session, units, wanted)["statements"][0]
+    is_latest = wanted.years == LATEST
+    figures_of = _Figures(source, wanted)
 
-    def rows_of_chunk(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        return filed
+    def rows_of_chunk(chunk: pl.DataFrame, advance: Advance) -> pl.DataFrame:
+        if is_latest:
+            return _latest(source, chunk, wanted, figures_of, advance).filings()
+        return _filed(source, chunk, wanted, advance)
 
-    return _by_chunks(source, units, wanted, rows_of_chunk, nothing, expected, progress)
+    requests = requests_of(source.session, units, wanted)
+    expected = sum(requests[n][0] for n in ("statements", "reports")[: 1 + is_latest])
+    return _by_chunks(source, units, rows_of_chunk, nothing, expected, progress)
 
 
 def figures(
@@ -78,35 +89,61 @@ def figures(
     with source.session.working("units", units.height, lambda: nothing, progress=False):
         activities = source.codelist("activities")["code"]
     units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), activities))
+    figures_of = _Figures(source, wanted)
 
-    def rows_of_chunk(chunk: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
-        choice = _choice_of_filings(source, filed, advance)
-        taken, readings = choice.taken(), choice.readings
-        if wanted.activity != "total":  # which filing is taken does not depend on it
-            reader = FigureReader(source.shipped_first, source.register_first, wanted.activity)
-            readings = reader.of_tables(choice.reports)
-        return assemble.assembled(
-            taken, chunk, choice.listed, readings, from_previous=wanted.from_previous
-        )
+    def rows_of_chunk(chunk: pl.DataFrame, advance: Advance) -> pl.DataFrame:
+        if wanted.years == LATEST:
+            return _latest(source, chunk, wanted, figures_of, advance).figures()
+        return figures_of(chunk, _filed(source, chunk, wanted, advance), advance)
 
-    return _by_chunks(source, units, wanted, rows_of_chunk, nothing, expected, progress)
+    return _by_chunks(source, units, rows_of_chunk, nothing, expected, progress)
 
 
 def figures_and_reports(
-    source: Source, unit: pl.DataFrame, filed: pl.DataFrame
+    source: Source, unit: pl.DataFrame, filed: pl.DataFrame | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the figures of a unit, and the reports; see `Source.figures_and_reports`."""
-    choice = _choice_of_filings(source, filed, lambda n: None)
-    taken, listed = choice.taken(), choice.listed
-    figures = assemble.assembled(taken, unit, listed, choice.readings, from_previous=False)
-    return figures, listed
+    figures_of = _Figures(source, Wanted(LATEST))
+    if filed is not None:
+        return figures_of(unit, filed, lambda n: None), figures_of.listed
+    # Where the last year that was looked at is not the one returned, none has a report.
+    latest = _latest(source, unit, Wanted(LATEST), figures_of, lambda n: None)
+    return latest.figures(), figures_of.listed
+
+
+class _Figures:
+    """Reads the figures of units out of their filings.
+
+    Args:
+        source: What answers.
+        wanted: What is wanted of them.
+
+    Attributes:
+        listed: As of `Choice.listed`, of the filings that were read last.
+    """
+
+    def __init__(self, source: Source, wanted: Wanted) -> None:
+        self._source = source
+        self._wanted = wanted
+        self.listed = pl.DataFrame()
+
+    def __call__(self, units: pl.DataFrame, filed: pl.DataFrame, advance: Advance) -> pl.DataFrame:
+        """Return the figures of units."""
+        source, activity = self._source, self._wanted.activity
+        choice = _choice_of_filings(source, filed, advance)
+        taken, readings, self.listed = choice.taken(), choice.readings, choice.listed
+        if activity != "total":  # which filing is taken does not depend on it
+            reader = FigureReader(source.shipped_first, source.register_first, activity)
+            readings = reader.of_tables(choice.reports)
+        return assemble.assembled(
+            taken, units, self.listed, readings, from_previous=self._wanted.from_previous
+        )
 
 
 def _by_chunks(
     source: Source,
     units: pl.DataFrame,
-    wanted: Wanted,
-    rows_of_chunk: RowsOfChunk,
+    rows_of_chunk: Callable[[pl.DataFrame, Advance], pl.DataFrame],
     nothing: pl.DataFrame,
     expected: int,
     progress: bool | None,
@@ -116,27 +153,65 @@ def _by_chunks(
     Args:
         source: What answers.
         units: Records of the units.
-        wanted: What is wanted of them.
-        rows_of_chunk: Returns the rows of a chunk of units, out of their filings.
+        rows_of_chunk: Returns the rows of a chunk of units.
         nothing: The result without a row.
         expected: How many requests are to be expected.
         progress: As given by the user.
     """
     chunks = [nothing]
-    first_year = None if wanted.years is None else wanted.years[0]
-    if first_year is not None and wanted.filed_until is not None:
-        first_year = min(first_year, wanted.filed_until.year)  # whether anything was filed by then
     session = source.session
     size = _CHUNK if session.exchange.base_url.startswith("http") else _LARGE_CHUNK
     with session.working("requests", expected, lambda: pl.concat(chunks), progress) as advance:
         for chunk in units.iter_slices(size):
-            statements = _statements_of(source, chunk, first_year, advance)
-            filed = filing_rules.by_rule(
-                chunk, statements, wanted.years,
-                consolidated=wanted.consolidated, filed_until=wanted.filed_until,
-            )  # fmt: skip
-            chunks.append(rows_of_chunk(chunk, filed, advance).select(nothing.columns))
+            rows = rows_of_chunk(chunk, advance)
+            chunks.append(rows.select(nothing.columns))
     return pl.concat(chunks)
+
+
+def _filed(source: Source, units: pl.DataFrame, wanted: Wanted, advance: Advance) -> pl.DataFrame:
+    """Fetch the filings of units in the wanted years."""
+    years = given_years(wanted.years)
+    first_year = None if years is None else years[0]
+    if first_year is not None and wanted.filed_until is not None:
+        first_year = min(first_year, wanted.filed_until.year)  # whether anything was filed by then
+    statements = _statements_of(source, units, first_year, advance)
+    return filing_rules.by_rule(
+        units, statements, years, consolidated=wanted.consolidated, filed_until=wanted.filed_until
+    )
+
+
+def _latest(
+    source: Source, units: pl.DataFrame, wanted: Wanted, figures_of: _Figures, advance: Advance
+) -> Latest:
+    """Find the last years with figures of units: statement by statement, from the newest down.
+
+    The filings of a year are known as those of `_statements_of` are.
+
+    Args:
+        source: What answers.
+        units: Records of units, each once.
+        wanted: What is wanted of them.
+        figures_of: Returns the figures of filings.
+        advance: Counts the requests.
+    """
+    latest, statements, until = Latest(units), KINDS["statements"].frame([]), wanted.filed_until
+    while latest.open_ids.len():
+        open_units = latest.open_units
+        filed = filing_rules.by_rule(
+            open_units, statements, None, consolidated=wanted.consolidated, filed_until=until
+        )
+        # Where no year is known yet, or figures of none that is, the way leads on down.
+        years = dict.fromkeys(latest.open_ids, FIRST_YEAR)
+        for unit_id, year in latest.newest(filed).iter_rows():
+            years[unit_id] = year if until is None else min(year, until.year)
+        way_down = filing_order.WayDown(filing_rules.held_by(open_units), years)
+        way_down.add(filing_rules.known_of(statements))
+        if (ids := way_down.next_ids()).len():
+            statements = pl.concat([statements, _records(source, "statements", ids, advance)])
+        elif (rows := latest.next_filings(filed)).height:
+            their_units = units.filter(pl.col("id").is_in(rows["unit_id"].implode()))
+            latest.add(rows, figures_of(their_units, rows, advance))
+    return latest
 
 
 def _records(source: Source, name: str, ids: pl.Series, advance: Advance) -> pl.DataFrame:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
+from finstat_kit.arguments import LATEST, Years
 from finstat_kit.client.collections.fetching import records_with_gaps, refuse_long_work
 from finstat_kit.client.collections.figures import requests_of
 from finstat_kit.client.collections.looked_up import looked_up, lookups, records_of_given
@@ -33,7 +34,7 @@ _OF_UNITS: Final = tuple(
     dict.fromkeys(("id", "idUctovnychZavierok", *filing_rules.UNIT, "nazovUJ", "mesto",
                    *assemble.CARRIED, *assemble.DAYS))
 )  # fmt: skip
-Year = int | Iterable[int] | None
+Year = int | Iterable[int] | Literal["latest"] | None
 Given = pl.DataFrame | pl.LazyFrame | pl.Series | int | str | Iterable[int | str]
 _PLAN: Final = pl.Schema(
     {
@@ -71,7 +72,9 @@ def filings(source: Source, units: Given, wanted: Wanted, allowance: Allowance) 
     """Return the filings of units; see `Register.filings`."""
     warn_of_years(wanted.years, source.session.today())
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
-    found = _units_found(source, units, wanted, allowance, nothing, ("units", "statements"))
+    # Which year is the latest one with figures is shown by reports.
+    collections = ("units", "statements", "reports")[: 3 if wanted.years == LATEST else 2]
+    found = _units_found(source, units, wanted, allowance, nothing, collections)
     rows = source.filings(found.records, wanted, allowance.progress)
     return found.with_nobody(rows, wanted.years)
 
@@ -126,7 +129,7 @@ def items(
 def statement(
     source: Source,
     unit: int | str | pl.DataFrame | pl.LazyFrame,
-    years: int | Iterable[int] | None,
+    years: Year,
     table: Statement,
     *,
     blanks: bool,
@@ -141,12 +144,12 @@ def statement(
     wanted_years = years_of(years, "years")
     warn_of_years(wanted_years, source.session.today())
     record = _record_of_one(source, unit)
-    filed = source.filings(record, Wanted(wanted_years), None)
-    if newest is not None:
+    filed = None if wanted_years == LATEST else source.filings(record, Wanted(wanted_years), None)
+    if filed is not None and newest is not None:
         readable = filed.filter(pl.col("reason").is_null())
         wanted_years = readable["year"].unique().sort().tail(newest).to_list() or None
-    if wanted_years is not None:
-        filed = filed.filter(pl.col("year").is_in(wanted_years))
+    if filed is not None and (named := arguments.given_years(wanted_years)) is not None:
+        filed = filed.filter(pl.col("year").is_in(named))
     figures, listed = source.figures_and_reports(record, filed, wanted_years)
     return history(
         record.row(0, named=True), figures, listed, source.shipped_first, table,
@@ -168,13 +171,14 @@ class _Found:
     order: pl.DataFrame
     reason: str
 
-    def with_nobody(self, rows: pl.DataFrame, years: Sequence[int] | None) -> pl.DataFrame:
+    def with_nobody(self, rows: pl.DataFrame, years: Years) -> pl.DataFrame:
         """Return filings or figures with a row, or one per year, for each IČO of nobody."""
         if not self.order["id"].null_count():
             return rows
         places = self.order.unique(maintain_order=True).with_row_index("place")
         of_nobody = places.filter(pl.col("id").is_null())
-        wanted = pl.DataFrame({"year": [None] if years is None else years}, {"year": pl.Int32})
+        wanted_years: Sequence[int | None] = arguments.given_years(years) or [None]
+        wanted = pl.DataFrame({"year": wanted_years}, {"year": pl.Int32})
         known = {"counts": False, "has_figures": False, "source_column": "current"}
         absent = of_nobody.join(wanted, how="cross").with_columns(
             pl.lit(value).cast(rows.schema[name]).alias(name)
@@ -240,14 +244,17 @@ def _units_found(
     return _Found(records, order, "not_held" if source.part().extract else "no_such_unit")
 
 
-def warn_of_years(years: Sequence[int] | None, today: date) -> None:
+def warn_of_years(years: Years, today: date) -> None:
     """Warn of a year after the register's day."""
-    if years is not None and years[-1] > today.year:
-        warn(f"{years[-1]} lies after the register's day, {today}: nothing can have been filed")
+    named = arguments.given_years(years)
+    if named is not None and named[-1] > today.year:
+        warn(f"{named[-1]} lies after the register's day, {today}: nothing can have been filed")
 
 
-def years_of(year: Year, name: str = "year") -> list[int] | None:
+def years_of(year: Year, name: str = "year") -> Years:
     """Return the years of an argument, ascending; None is all of them."""
+    if isinstance(year, str) and year == LATEST:
+        return LATEST
     return None if year is None else arguments.years(name, year)
 
 

@@ -10,7 +10,7 @@ cannot be seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import takewhile
 from typing import Final
@@ -32,10 +32,10 @@ class WayDown:
 
     Args:
         listed_ids: ``unit_id`` and ``statement_id`` of every statement of some units.
-        year: The earliest that is wanted.
+        year: The earliest that is wanted, or that of each unit.
     """
 
-    def __init__(self, listed_ids: pl.DataFrame, year: int) -> None:
+    def __init__(self, listed_ids: pl.DataFrame, year: int | Mapping[int, int]) -> None:
         self._open = dict(_by_unit(listed_ids))
         self._year = year
         self._known: Known = {}
@@ -59,7 +59,8 @@ class WayDown:
             # What another unit lists, and so fetched further down, has no say in this order.
             fetched = list(takewhile(self._known.__contains__, ids))
             days = _days(unit_id, fetched, self._known)
-            reached, is_disordered = _way_down(days, len(ids), self._year)
+            year = self._year if isinstance(self._year, int) else self._year[unit_id]
+            reached, is_disordered = _way_down(days, len(ids), year)
             left = [number for number in ids if number not in self._known]
             if not is_disordered:
                 left = ids[len(fetched) : reached][:1]
