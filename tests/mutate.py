@@ -618,8 +618,8 @@ MUTATIONS = [
     Mutation(
         "a year that has not come warns",
         "methods/financials.py:warn_of_years",
-        "years[-1] > today.year",
-        "years[0] > today.year",
+        "named[-1] > today.year",
+        "named[0] > today.year",
         "test_a_year_that_has_not_come_warns",
     ),
     Mutation(
