@@ -1508,7 +1508,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what was filed by a day is looked for below the year, too",
-        "collections/figures.py:_by_chunks",
+        "collections/figures.py:_filed",
         "min(first_year, wanted.filed_until.year)",
         "first_year",
         "test_before_the_first_filing_there_is_none_whatever_the_year",
