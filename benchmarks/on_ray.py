@@ -1,6 +1,6 @@
 """Read one item of all filings by region with polars, DuckDB, Daft and Daft on a local Ray cluster.
 
-    pip install -e '.[ray]'
+    pip install -e . --group ray
     python benchmarks/on_ray.py ruz
 
 The mirror has to keep statements and reports. The numbers of all four must be the same.

@@ -4,7 +4,9 @@
     python benchmarks/run.py --quick    about two minutes
     python benchmarks/run.py --markdown start_up    one subject, also into the table of the docs
 
-Ratios hold for other machines; times do not. Install the peers with: pip install -e '.[bench]'
+Ratios hold for other machines; times do not. Install the peers with:
+
+    pip install -e '.[server]' --group bench
 """
 
 from __future__ import annotations

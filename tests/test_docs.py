@@ -36,7 +36,7 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-FIRST = ("README.md", "docs/start.md", "docs/howto/first-hour.md")  # what a newcomer reads
+FIRST = ("README.md", "docs/start.md", "docs/howto/live-register.md")  # what a newcomer reads
 RUN = [
     pytest.param(page, id=name, marks=() if name in FIRST else pytest.mark.slow)
     for page in PAGES
@@ -130,6 +130,18 @@ def _texts() -> Iterator[tuple[str, str]]:
         members = [member for name, member in getmembers_static(public) if name[0] != "_"]
         helps = [member.__doc__ or "" for member in (public, *filter(callable, members))]
         yield f"help(fk.{name})", "\n\n".join(helps)
+    for path in _scripts():
+        text = path.read_text(encoding="utf-8")
+        is_python = path.suffix == ".py"
+        yield name_of(path), (ast.get_docstring(ast.parse(text)) or "") if is_python else text
+
+
+def _scripts() -> list[Path]:
+    """Return what is run by its path: all Python beside the package and its tests, and CI."""
+    folders = ("benchmarks", "data", "docs", "notebooks", "tests/support")
+    scripts = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    scripts += [ROOT / "noxfile.py", ROOT / "tests" / "mutate.py", ROOT / ".ci" / "run"]
+    return [path for path in scripts if path.is_file() and "_build" not in path.parts]
 
 
 def _generate() -> ModuleType:
@@ -190,6 +202,46 @@ def test_every_command_on_a_page_exists() -> None:
             commands += 1
 
     assert commands > 20
+
+
+_INSTALLED = {
+    "extra": r"(?:[\"']\.|finstat-kit)\[([a-z,]+)\]|\bextra `+([a-z]+)`",
+    "group": r"--group ([a-z]+)|\bgroup `+([a-z]+)`",
+    "session": r"\bnox -s ([a-z]+(?: [a-z]+)*)",
+    "module": r"\bpython3? -m ((?:tests|finstat_kit)[\w.]*)",
+    "script": r"\bpython3? ((?:[\w-]+/)*[\w-]+\.py)\b",
+}
+
+
+def test_what_pages_and_scripts_tell_to_install_and_to_run_exists() -> None:
+    """Each extra, group, session of nox, module and script, also in the head of a script."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    sessions = re.findall(r"@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text("utf-8"))
+    known = {
+        "extra": set(settings["project"]["optional-dependencies"]),
+        "group": set(settings["dependency-groups"]),
+        "session": set(sessions),
+        "module": None,
+        "script": None,
+    }
+    counts = Counter[str]()
+    for page, text in _texts():
+        for kind, pattern in _INSTALLED.items():
+            for found in re.finditer(pattern, text):
+                for name in re.split("[, ]", next(filter(None, found.groups()))):
+                    counts[kind] += 1
+                    names = known[kind]
+                    where = f"{page}: the {kind} {name}"
+                    if kind == "module":
+                        path = ROOT.joinpath(*name.split("."))
+                        assert path.with_suffix(".py").is_file() or path.is_dir(), where
+                    elif names is None:
+                        beside = (ROOT / page).parent / Path(name).name
+                        assert (ROOT / name).is_file() or beside.is_file(), where
+                    else:
+                        assert name in names, where
+
+    assert all(counts[kind] for kind in _INSTALLED), counts
 
 
 def test_the_example_of_a_docstring_is_a_real_one() -> None:
@@ -347,12 +399,15 @@ def test_the_site_builds_is_whole_and_can_be_searched(tmp_path: Path) -> None:
     assert "gallery" in _searched(site, "municipality total assets")
     assert "reference/whose-figures" in _searched(site, "micro small")
     for words, place in {
-        "codebook": "howto/panel-and-codebook",
-        "panel": "howto/panel-and-codebook",
+        "codebook": "howto/files",
+        "panel": "howto/findings",
         "veľkosť": "reference/whose-figures",
-        "statement pdf": "howto/pages",
+        "statement pdf": "howto/one-statement",
         "závierka": "start-sk",
-        "marimo": "howto/marimo",
+        "marimo": "howto/pickers",
+        "typo": "howto/your-own-list",
+        "obec": "howto/codelists",
+        "rozpočet": "howto/figures",
     }.items():
         assert place in _searched(site, words)
     assert "reference/records" in _searched(site, "kód obce")

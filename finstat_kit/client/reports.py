@@ -144,8 +144,8 @@ class Reports(Documents):
     def check(self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None) -> Frame:
         """Check the sums that the captions of a form state, and the two sides of the balance.
 
-        A few percent of filings fail: a filer's mistake, not an error of reading. The page "Check
-        the sums of a statement" says which mistakes are seen.
+        A few percent of filings fail: a filer's mistake, not an error of reading. The page
+        "Statements and forms" says which mistakes are seen.
 
         Args:
             reports: Records, as `get` returns them; a LazyFrame stays lazy.
