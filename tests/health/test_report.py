@@ -238,8 +238,9 @@ def test_a_recording_gives_the_same_report(answers: dict[str, bytes], tmp_path: 
 
 
 def test_every_line_says_what_is_expected_and_what_to_do() -> None:
-    """Each line has its expectation, and a row of the page of differences."""
+    """Each line has its expectation, and a row of the table of differences."""
     page = (ROOT / "docs" / "howto" / "live-register.md").read_text(encoding="utf-8")
+    page = page.partition("\n## When the register differs\n")[2]
     report = fk.doctor(register=fk.sample(3_000))
 
     assert report.filter(pl.col("expected") == "").is_empty()

@@ -224,7 +224,9 @@ def whose() -> str:
         "- **Health insurers, the Social Insurance Agency, the privatisation fund**: "
         "`fk.reports.cells`.\n"
         "- **Non-profits before 2021**: most of their statements were in the non-public part until "
-        "then.",
+        "then.\n"
+        "- **The budget (rozpočet) of a town or another public body**: no form has it. Costs and "
+        "revenue are on accruals, not the expenditure and the receipts of a budget.",
         f"In the sample, the newest row of those without figures has a reason: {counts}.",
         "## How sure they are",
         "The rows of 699, 687, 21 and 22 were compared with the register's own templates, and the "
