@@ -12,9 +12,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
-from operator import attrgetter
 from pathlib import Path
-from typing import Final, cast, overload
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar, overload
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Lang
@@ -24,13 +23,15 @@ from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.register import LIVE, Register, language_of_environment
 from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.sample import sample
+from finstat_kit.client.source import Source
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.protocol import wire
 from finstat_kit.protocol.shipped import template_bodies
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.transport.base import InProcess
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _VARIABLE: Final = "FINSTAT_KIT_URL"
 _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
@@ -38,10 +39,8 @@ _CHOICES: Final = (
 )
 _NOT_CHOSEN: Final = "no register is chosen"
 _CHOOSE: Final = f"choose one first:\n{_CHOICES}"
-# They need no register: the forms come with the package.
-_NEED_NO_REGISTER: Final = frozenset(
-    {"reports.cells", "reports.check", "reports.files", "annual_reports.files", "as_filed", "items"}
-)
+# What they read of reports needs no register: the forms come with the package.
+_NEED_NO_REGISTER: Final = frozenset({"reports", "annual_reports", "as_filed", "items"})
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
@@ -302,66 +301,79 @@ def _for_call(name: str) -> Register:
     return register()
 
 
-class _Forwarded:
-    """The public methods of a class, each called on the register that is current at the call."""
+class _OfCurrent(Collection):
+    """A collection of the register that is current at each call."""
 
-    def __init__(self, owner: type[object], path: str = "") -> None:
-        self._path, self._former = path, getattr(owner, "_former", {})
-        for name, method in inspect.getmembers(owner, inspect.isfunction):
-            if not name.startswith("_"):
-                setattr(self, name, _forwarded(method, f"{path}{name}"))
+    def __init__(self, name: str) -> None:
+        super().__init__(name, None)
 
-    def __repr__(self) -> str:
-        name = self._path.rstrip(".")
-        return f"<collection {name}, /api/{wire.LISTS[name]}>" if name else "<current register>"
+    @property
+    def _source(self) -> Source:
+        return _for_call(self._name)._source
 
-    def __reduce__(self) -> str:
-        return self._path.rstrip(".")
+    def __reduce__(self) -> tuple[object, ...]:
+        return _by_name, (self._name,)
 
-    def __getattr__(self, name: str) -> object:
-        raise arguments.no_attribute(f"fk.{self._path.rstrip('.')}", name, self._former, dir(self))
+    if not TYPE_CHECKING:
 
-
-_Forwarded.__module__ = "finstat_kit"  # where pickle finds the objects by their names
+        def __getattr__(self, name: str) -> object:
+            own = f"fk.{vars(self).get('_name')}"
+            raise arguments.no_attribute(own, name, self._former, dir(self))
 
 
-def _forwarded(method: Callable[..., object], name: str) -> Callable[..., object]:
-    """Return a function that looks a method up on the current register when it is called."""
-    find = attrgetter(name)
+class CurrentUnits(_OfCurrent, Units):
+    """The accounting units of the register that is current at each call."""
+
+
+class CurrentDocuments(_OfCurrent, Documents):
+    """The annual reports of the register that is current at each call."""
+
+
+class CurrentReports(_OfCurrent, Reports):
+    """The financial reports of the register that is current at each call."""
+
+
+def _by_name(name: str) -> object:
+    return globals()[name]
+
+
+def _forwarded(method: Callable[Concatenate[Register, P], T]) -> Callable[P, T]:
+    """Return a method as a function that is called on the register that is current at the call."""
 
     @wraps(method)
-    def forwarded(*args: object, **options: object) -> object:
-        return find(_for_call(name))(*args, **options)
+    def forwarded(*args: P.args, **options: P.kwargs) -> T:
+        own = getattr(_for_call(method.__name__), method.__name__)  # a mirror has some of its own
+        result: T = own(*args, **options)
+        return result
 
     signature = inspect.signature(method)
     parameters = list(signature.parameters.values())[1:]  # without self
     vars(forwarded)["__signature__"] = signature.replace(parameters=parameters)
-    forwarded.__module__, forwarded.__qualname__ = "finstat_kit", name
+    # Where pickle finds it by its name.
+    forwarded.__module__, forwarded.__qualname__ = "finstat_kit", method.__name__
     return forwarded
 
 
-_methods: Final = cast(Register, _Forwarded(Register))
-
-units: Final = cast(Units, _Forwarded(Units, "units."))
-statements: Final = cast(Collection, _Forwarded(Collection, "statements."))
-reports: Final = cast(Reports, _Forwarded(Reports, "reports."))
-annual_reports: Final = cast(Documents, _Forwarded(Documents, "annual_reports."))
-regions = _methods.regions
-districts = _methods.districts
-municipalities = _methods.municipalities
-codelist = _methods.codelist
-locations = _methods.locations
-resolve_labels = _methods.resolve_labels
-unresolved_codes = _methods.unresolved_codes
-count_by = _methods.count_by
-panel = _methods.panel
-estimate = _methods.estimate
-match_places = _methods.match_places
-match_units = _methods.match_units
-cite = _methods.cite
-template = _methods.template
-as_filed = _methods.as_filed
-filings = _methods.filings
-items = _methods.items
-financials = _methods.financials
-statement = _methods.statement
+units: Final = CurrentUnits("units")
+statements: Final = _OfCurrent("statements")
+reports: Final = CurrentReports("reports")
+annual_reports: Final = CurrentDocuments("annual_reports")
+regions = _forwarded(Register.regions)
+districts = _forwarded(Register.districts)
+municipalities = _forwarded(Register.municipalities)
+codelist = _forwarded(Register.codelist)
+locations = _forwarded(Register.locations)
+resolve_labels = _forwarded(Register.resolve_labels)
+unresolved_codes = _forwarded(Register.unresolved_codes)
+count_by = _forwarded(Register.count_by)
+panel = _forwarded(Register.panel)
+estimate = _forwarded(Register.estimate)
+match_places = _forwarded(Register.match_places)
+match_units = _forwarded(Register.match_units)
+cite = _forwarded(Register.cite)
+template = _forwarded(Register.template)
+as_filed = _forwarded(Register.as_filed)
+filings = _forwarded(Register.filings)
+items = _forwarded(Register.items)
+financials = _forwarded(Register.financials)
+statement = _forwarded(Register.statement)

@@ -30,9 +30,15 @@ class Collection(Checked):
     register that is current at each call.
     """
 
-    def __init__(self, name: str, source: Source) -> None:
+    def __init__(self, name: str, source: Source | None) -> None:
         self._name = name
-        self._source = source
+        self._own_source = source
+
+    @property
+    def _source(self) -> Source:
+        """What answers; the four of the package find that of the current register."""
+        assert self._own_source is not None
+        return self._own_source
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy as the collection of the register, which may refuse."""
@@ -153,7 +159,10 @@ class Collection(Checked):
             ...     late.select("id", "kraj").collect().height
             6
         """
-        return self._source.scan(self._name, changed_since, self.get)
+        source = self._source  # also of the records, when they are collected
+        return source.scan(
+            self._name, changed_since, getattr(source.session.register, self._name).get
+        )
 
     def get(
         self,
