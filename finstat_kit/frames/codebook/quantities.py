@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -25,19 +26,23 @@ _NAMED_BY: Final = {
 }
 
 
-def quantities(frame: pl.DataFrame, column: str) -> pl.Series:
+def quantities(
+    frame: pl.DataFrame, column: str, columns: Mapping[str, str] | None = None
+) -> pl.Series:
     """Return the `Quantity` of each row of a column, null where the package knows none.
 
-    By names alone, never by values; only floats have one.
+    By names alone, never by values; only floats have one. Names that are heads have those of the
+    package in *columns*.
     """
     if not frame.schema[column].is_float():
         return pl.repeat(None, frame.height, dtype=pl.String, eager=True)
-    naming = _NAMED_BY.get(column, "")
+    name = (columns or {}).get(column, column)
+    naming = _NAMED_BY.get(name, "")
     if frame.schema.get(naming) == pl.String:
         names = frame[naming].unique().drop_nulls().to_list()
-        kinds = {name: quantity_of(name) for name in names}
+        kinds = {named: quantity_of(named) for named in names}
         return frame[naming].replace_strict(kinds, default=None, return_dtype=pl.String)
-    return pl.repeat(_of_column(frame, column), frame.height, dtype=pl.String, eager=True)
+    return pl.repeat(_of_column(frame, name), frame.height, dtype=pl.String, eager=True)
 
 
 def quantity_of(name: str) -> Quantity | None:

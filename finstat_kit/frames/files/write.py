@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -11,9 +12,10 @@ import polars as pl
 from polars import selectors as cs
 
 from finstat_kit import arguments, calls, given_frames
+from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.codebook.quantities import quantities
-from finstat_kit.frames.files.xlsx import sheets
+from finstat_kit.frames.files.xlsx import LONG, Layout, sheets
 from finstat_kit.in_place import put
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
@@ -41,6 +43,8 @@ def write(
     *,
     note: str | None = None,
     decimal_comma: bool = False,
+    wide: Literal["year"] | None = None,
+    lang: Lang | None = None,
 ) -> Path:
     """Write a frame to a file whose suffix sets the format. The file appears whole or not at all.
 
@@ -65,6 +69,12 @@ def write(
             query; xlsx and parquet, whose metadata hold it as ``finstat_kit.source``.
         decimal_comma: Semicolons between columns and decimal commas, as Excel with Slovak settings
             expects them; csv only.
+        wide: ``"year"`` writes figures as a table for people, csv or xlsx: a row per unit with its
+            id, IČO and name, a column per item, ratio or number of one's own and year, other
+            columns left out. Where there is no number stands the reason. Heads, sheets and codebook
+            are in one language. A frame without ``unit_id`` and ``year``, or with two rows of a
+            unit and year, is refused.
+        lang: Language of a wide table, ``"sk"`` or ``"en"``; None is Slovak.
 
     Returns:
         The path written.
@@ -87,13 +97,26 @@ def write(
     for name, given, formats in (
         ("note", note is not None, ("xlsx", "parquet")),
         ("decimal_comma", decimal_comma, ("csv",)),
+        ("wide", wide is not None, ("csv", "xlsx")),
     ):
         if given and form not in formats:
             cure = f"write {' or '.join(formats)}, or leave it out"
             raise invalid(name, ..., f": a {form} file cannot hold it", cure=cure)
     if note is not None:
         arguments.text("note", note)
-    if form == "csv":
+    if wide is not None:
+        from finstat_kit.frames.files.wide import by_year  # loads every result
+
+        arguments.one_of("wide", wide, ("year",))
+        table = by_year(frame, arguments.lang("sk" if lang is None else lang))
+        if form == "csv":
+            data = _csv_for_excel(table.table, decimal_comma, table.layout)
+        else:
+            data = sheets(flat(table.table), note, table.book, table.layout)
+    elif lang is not None:
+        cure = 'leave it out, or give wide="year"'
+        raise invalid("lang", lang, ": only a wide table has words", cure=cure)
+    elif form == "csv":
         data = _csv_for_excel(frame, decimal_comma)
     else:
         from finstat_kit.frames.codebook import fields as codebook  # loads every result
@@ -119,16 +142,22 @@ def form_of(path: Path) -> Format:
     return form
 
 
-def _csv_for_excel(frame: pl.DataFrame, decimal_comma: bool) -> bytes:
+def _csv_for_excel(
+    frame: pl.DataFrame,
+    decimal_comma: bool,
+    layout: Layout = LONG,
+) -> bytes:
     texts = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
-    plain = _of_csv(frame)
+    plain = _of_csv(frame, layout.columns)
     heads = pl.Series(plain.columns, dtype=pl.String).to_frame("head").select(_harmless(cs.all()))
-    text = (
-        plain.with_columns(_harmless(texts))
-        .rename(dict(zip(plain.columns, heads["head"], strict=True)))
-        .write_csv(
-            include_bom=True, separator=";" if decimal_comma else ",", decimal_comma=decimal_comma
-        )
+    plain = plain.with_columns(_harmless(texts))
+    for name, reasons in layout.reasons.items():
+        # After texts are harmless: a small number has a letter, as -1e-7, and is no formula.
+        number = plain[name].cast(pl.String)
+        number = number.str.replace(".", ",", literal=True) if decimal_comma else number
+        plain = plain.with_columns(number.fill_null(reasons).alias(name))
+    text = plain.rename(dict(zip(plain.columns, heads["head"], strict=True))).write_csv(
+        include_bom=True, separator=";" if decimal_comma else ",", decimal_comma=decimal_comma
     )
     return text.encode()
 
@@ -161,7 +190,7 @@ def rendered(
     if form == "xlsx":
         return sheets(flat(frame), note, book)
     if form == "csv":
-        return _of_csv(frame).write_csv(include_header=header).encode()
+        return _of_csv(frame, {}).write_csv(include_header=header).encode()
     file = io.BytesIO()
     try:
         if form == "parquet":
@@ -177,8 +206,8 @@ def rendered(
     return file.getvalue()
 
 
-def _of_csv(frame: pl.DataFrame) -> pl.DataFrame:
-    return flat(_with_six_digits(frame)).with_columns(cs.duration().dt.to_string("iso"))
+def _of_csv(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    return flat(_with_six_digits(frame, columns)).with_columns(cs.duration().dt.to_string("iso"))
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:
@@ -213,12 +242,12 @@ def _plain(column: pl.Series) -> pl.Series:
     )
 
 
-def _with_six_digits(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_six_digits(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
     """Round ratios and shares: further digits are noise of the division."""
     floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
     return frame.with_columns(
         frame[name].alias("x").to_frame().select(
-            pl.when(quantities(frame, name).is_in(["share", "number"]))
+            pl.when(quantities(frame, name, columns).is_in(["share", "number"]))
             .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
         ).to_series()
         for name in floats

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 from polars import selectors as cs
@@ -12,6 +12,9 @@ from polars import selectors as cs
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.codebook.quantities import quantities
 from finstat_kit.frames.financials import assemble
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
 
 _MOST_ROWS: Final = 1_048_575
 _MOST_COLUMNS: Final = 16_384
@@ -26,9 +29,33 @@ _MOMENT: Final = "yyyy-mm-dd hh:mm:ss"
 _FORMS: Final[Any] = {pl.Date: "yyyy-mm-dd", pl.Datetime: _MOMENT, pl.Duration: "[h]:mm:ss"}
 _BROADEST: Final = 420  # pixels of a column; a character has 7
 _NARROWEST: Final = 8  # characters of a column of floats
+_LINE: Final = 15  # points
+_WIDE: Final = 16  # of one of a wide table: twelve digits in groups, and most reasons
 
 
-def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = None) -> bytes:
+class Layout(NamedTuple):
+    """What a table for people has beside its numbers.
+
+    Attributes:
+        sheets: Names of the sheets of table, note and codebook.
+        columns: The column of the package that each head stands for.
+        reasons: Texts that stand in empty cells, by head.
+    """
+
+    sheets: tuple[str, str, str] = ("Sheet1", "source", "fields")
+    columns: Mapping[str, str] = {}
+    reasons: Mapping[str, pl.Series] = {}
+
+
+LONG: Final = Layout()
+
+
+def sheets(
+    frame: pl.DataFrame,
+    note: str | None,
+    book: pl.DataFrame | None = None,
+    layout: Layout = LONG,
+) -> bytes:
     """Return a file with a frame of plain values, the lines of a note, and its codebook.
 
     Each has a sheet of its own. Columns of figures without any value are hidden.
@@ -40,7 +67,7 @@ def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = No
 
     _check(frame)
     forms: dict[Any, str] = {
-        name: _form_of_floats(frame[name], quantities(frame, name))
+        name: _form_of_floats(frame[name], quantities(frame, name, layout.columns))
         for name, dtype in frame.schema.items()
         if dtype.is_float()
     }
@@ -49,14 +76,14 @@ def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = No
     options = {"strings_to_formulas": False, "strings_to_urls": False, "nan_inf_to_errors": True}
     file = io.BytesIO()
     with xlsxwriter.Workbook(file, {"in_memory": True, **options}) as workbook:
-        sheet = workbook.add_worksheet()
+        sheet = workbook.add_worksheet(layout.sheets[0])
         frame.write_excel(
             workbook,
             sheet,
             column_formats={**dict.fromkeys(frame.select(cs.integer()).columns, "0"), **forms},
             dtype_formats=_FORMS,
-            header_format={"bold": True},
-            freeze_panes=(1, 0),
+            header_format={"bold": True, "text_wrap": bool(layout.columns), "valign": "top"},
+            freeze_panes=(1, 3 if layout.columns else 0),
         )
         for index, (name, dtype) in enumerate(frame.schema.items()):
             if name in forms:
@@ -64,30 +91,54 @@ def sheets(frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = No
             elif isinstance(dtype, pl.Datetime):
                 sheet.set_column(index, index, len(_MOMENT) + 2)
         sheet.autofit(max_width=_BROADEST)  # it ignores number formats, and only widens
-        for name in _empty(frame):
+        for name in _empty(frame, layout.columns):
             index = frame.columns.index(name)
             sheet.set_column(index, index, None, None, {"hidden": True})
         if note is not None:
-            source = workbook.add_worksheet("source")
+            source = workbook.add_worksheet(layout.sheets[1])
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
             for row, line in enumerate(note.splitlines()):
                 if source.write_string(row, 0, line) != 0:
                     raise invalid("note", ..., ": a sheet of xlsx cannot hold it", cure="cut it")
         if book is not None:
-            sheet = workbook.add_worksheet("fields")
+            sheet = workbook.add_worksheet(layout.sheets[2])
             book.write_excel(workbook, sheet, header_format={"bold": True}, freeze_panes=(1, 1))
             sheet.autofit(max_width=_BROADEST)
+        if layout.columns:
+            _lay_out(workbook, frame, layout)
     return file.getvalue()
 
 
-def _empty(frame: pl.DataFrame) -> list[str]:
-    """Return the columns of figures without any value, where there are rows."""
-    own = set(frame.columns).intersection(assemble.schema())
-    if "unit_id" not in own or frame.is_empty():
-        return []
-    return [
-        name for name in frame.columns if name in own and frame[name].null_count() == frame.height
-    ]
+def _lay_out(workbook: Workbook, frame: pl.DataFrame, layout: Layout) -> None:
+    """Write reasons into empty cells, and let heads have lines and the print the page's width."""
+    sheet = workbook.worksheets()[0]
+    hidden = _empty(frame, layout.columns)
+    grey = workbook.add_format({"align": "right", "font_color": "#767676"})
+    for name, texts in layout.reasons.items():
+        column = frame.columns.index(name)
+        sheet.set_column(column, column, _WIDE, None, {"hidden": name in hidden})
+        for row, text in enumerate(texts, 1):
+            if text is not None:
+                sheet.write_string(row, column, text, grey)
+    # No program but Excel makes a head as high as its lines, which are shorter than their column.
+    sheet.set_row(0, _LINE * max(-(-len(name) // (_WIDE - 3)) for name in layout.columns))
+    for page in workbook.worksheets():
+        page.set_landscape()
+        page.set_paper(9)  # A4
+        page.fit_to_pages(1, 0)
+        page.repeat_rows(0)
+
+
+def _empty(frame: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
+    """Return the columns of figures without any value, in a wide table without one in any year."""
+    if columns:
+        items = [(name, columns[name]) for name in frame.columns if name in columns]
+    elif "unit_id" in frame.columns:
+        items = [(name, name) for name in frame.columns if name in assemble.schema()]
+    else:
+        items = []
+    filled = {item for name, item in items if frame[name].null_count() < frame.height}
+    return [name for name, item in items if item not in filled and not frame.is_empty()]
 
 
 def _check(frame: pl.DataFrame) -> None:
