@@ -1530,9 +1530,23 @@ MUTATIONS = [
     Mutation(
         "columns of figures without a value are hidden",
         "xlsx.py:_empty",
-        "name in own and",
-        "",
+        "name in assemble.schema()",
+        "True",
         "test_columns_of_figures_without_a_value_are_hidden",
+    ),
+    Mutation(
+        "a wide table has euro alone",
+        "wide.py:by_year",
+        'pl.col("currency") == "EUR"',
+        "pl.lit(value=True)",
+        "test_koruna_are_no_euro",
+    ),
+    Mutation(
+        "two rows of a unit and year are not one",
+        "wide.py:_of_units",
+        "not twice.is_empty()",
+        "False",
+        "test_what_cannot_be_wide_is_refused",
     ),
 ]
 
