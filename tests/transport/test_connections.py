@@ -140,7 +140,7 @@ IN_CHILDREN: list[tuple[str, str, str]] = [
     (
         "a register used in a child",
         """
-calls = reg.units.ids, reg.regions, lambda: reg.units.get(1), reg.templates, fk.units.count
+calls = reg.units.ids, reg.regions, lambda: reg.units.get(1), reg.template, fk.units.count
 print(*(child(call) for call in calls), wrong(reg))
 """,
         "UsageError " * 5 + "0",
@@ -173,7 +173,7 @@ def hold():
 thread = threading.Thread(target=hold)
 thread.start()
 held.wait()
-print(*(child(call) for call in (reg.units.count, reg.templates, lambda: wrong(reg))))
+print(*(child(call) for call in (reg.units.count, reg.template, lambda: wrong(reg))))
 over.set()
 thread.join()
 """,
