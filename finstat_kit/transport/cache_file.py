@@ -31,7 +31,6 @@ _TABLES: Final = """
 """
 _WAIT: Final = 0.4  # seconds for another process; its commits take milliseconds, and Ctrl-C waits
 _LAST: Final = 1e11  # seconds since 1970: the year 5138
-_AT_ONCE: Final = 500  # keys per statement
 
 
 @dataclass(frozen=True)
@@ -237,12 +236,11 @@ class CacheFile:
     def _found(
         self, file: sqlite3.Connection, path: str, ids: Sequence[int]
     ) -> Iterator[tuple[int, Facts]]:
-        for start in range(0, len(ids), _AT_ONCE):
-            keys = {f"{path}?id={id_}": id_ for id_ in ids[start : start + _AT_ONCE]}
-            marks = ", ".join("?" * len(keys))
-            query = f"SELECT target, facts FROM replies WHERE target IN ({marks})"
-            for key, facts in file.execute(query, [*keys]).fetchall():
-                yield keys[key], Facts(*json.loads(self._unpacked(key, facts)))
+        query = """
+            SELECT target, facts FROM replies
+            WHERE target IN (SELECT ? || value FROM json_each(?))"""
+        for key, facts in file.execute(query, (f"{path}?id=", json.dumps([*ids]))).fetchall():
+            yield int(key.rpartition("=")[2]), Facts(*json.loads(self._unpacked(key, facts)))
 
     def _packed(self, key: str, content: Facts | bytes) -> bytes:
         text = content if isinstance(content, bytes) else json.dumps(content).encode()
