@@ -83,7 +83,7 @@ class Replay(Register):
 
     def _citation(self, lang: Lang) -> str:
         source = source_name(self._file.about.register, self.invented, lang, cited=True)
-        first, last = self._file.fetched()
+        first, last = self._file.state.fetched
         when = WORDS[lang]["recorded"].format(first=moment(first), last=moment(last))
         return f"{source}, {when}."
 

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -66,6 +66,7 @@ class CacheState:
         bytes: Size of the file.
         first_day: The register's day when the oldest reply was fetched; None without replies.
         last_day: The register's day when the newest one was fetched.
+        fetched: When the oldest and the newest one were fetched, in seconds since 1970.
     """
 
     file: Path
@@ -73,6 +74,7 @@ class CacheState:
     bytes: int = 0
     first_day: date | None = None
     last_day: date | None = None
+    fetched: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
 
     def __str__(self) -> str:
         days = f", {self.first_day} to {self.last_day}" if self.first_day else ""
@@ -152,31 +154,19 @@ class CacheFile:
         Raises:
             CacheError: The file cannot be read.
         """
+        query = "SELECT count(*), min(day), max(day), min(fetched), max(fetched) FROM replies"
 
         def read(file: sqlite3.Connection) -> CacheState:
-            count, first, last = file.execute(
-                "SELECT count(*), min(day), max(day) FROM replies"
-            ).fetchone()
-            days = (date.fromisoformat(day) for day in (first, last)) if count else (None, None)
-            return CacheState(self.path, count, self._file.stat().st_size, *days)
+            count, *days, first, last = file.execute(query).fetchone()
+            size = self._file.stat().st_size
+            if not count:
+                return CacheState(self.path, 0, size)
+            if not 0 <= first <= last < _LAST:
+                raise ValueError(f"replies fetched at {first} to {last} s")
+            first_day, last_day = map(date.fromisoformat, days)
+            return CacheState(self.path, count, size, first_day, last_day, (first, last))
 
         return self._read(read) or CacheState(self.path)
-
-    def fetched(self) -> tuple[float, float]:
-        """Return when the oldest and the newest reply were fetched, in seconds since 1970.
-
-        Raises:
-            CacheError: The file cannot be read.
-        """
-
-        def read(file: sqlite3.Connection) -> tuple[float, float]:
-            query = "SELECT min(fetched), max(fetched) FROM replies"
-            first, last = (float(time or 0) for time in file.execute(query).fetchone())
-            if not 0 <= first <= last < _LAST:
-                raise ValueError(f"replies fetched at {first:g} to {last:g} s")
-            return first, last
-
-        return self._read(read) or (0.0, 0.0)
 
     def find(self, target: str) -> tuple[Facts, Reply] | None:
         """Return the newest cached reply to a request, None if there is none.
