@@ -26,7 +26,12 @@ _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029]+')
 # A format character is invisible, or reverses the text after it: "fdp.exe" for "exe.pdf".
 _FORMAT: Final = "Cf"
 _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
-_SUFFIXES: Final = {"application/pdf": ".pdf", "application/zip": ".zip", "text/xml": ".xml"}
+_SUFFIXES: Final = {
+    "application/pdf": ".pdf",
+    "application/xhtml+xml": ".xhtml",  # ESEF, and income tax reports
+    "application/zip": ".zip",
+    "text/xml": ".xml",
+}
 
 
 def files(reports: Frame) -> Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import unicodedata
@@ -17,7 +18,7 @@ from finstat_kit.client.methods.downloads import DOWNLOADS
 from finstat_kit.frames.reports.attachments import ATTACHMENTS, file_name
 from finstat_kit.in_place import put_in_place
 from finstat_kit.protocol.wire import Reply
-from tests.support.registers import Scripted
+from tests.support.registers import Scripted, Watched
 
 PDF = b"%PDF-1.4 " + b"x" * 100
 
@@ -84,6 +85,7 @@ def test_names_are_safe(id_: int, name: str) -> None:
         ("a\nb\x00c.pdf", None, "7_a b c.pdf"),
         ("x" * 500 + ".pdf", None, f"7_{'x' * 120}.pdf"),
         ("bez pripony", "application/pdf", "7_bez pripony.pdf"),
+        ("bez pripony", "application/xhtml+xml", "7_bez pripony.xhtml"),
         ("\u202efdp.exe", None, "7_fdp.exe"),
         ("a\u2066b\u200bc\u00add\ufeff.pdf", None, "7_abcd.pdf"),
         ("..\u200e/..\u200b", "application/pdf", "7.pdf"),
@@ -180,6 +182,36 @@ def test_a_file_of_markup_is_no_outage_page(known: dict[str, object], tmp_path: 
     assert report["status"].to_list() == ["downloaded", "failed"]
     assert Path(report["path"][0]).read_bytes() == XHTML
     assert "HTML under status 200: “Out of order”; most likely an outage" in report["problem"][1]
+
+
+def test_an_annual_report_of_a_kind_that_nobody_knows_is_kept_with_its_file(
+    tmp_path: Path,
+) -> None:
+    """Such as an income tax report, which comes in XHTML: by requests, and in a mirror."""
+    register = Watched(fk.sample(30))
+    kind = "Správa s informáciami o dani z príjmov"
+    attached = file(77, XHTML, meno="danova sprava", mimeType="application/xhtml+xml")
+
+    def answer(path: str, query: str) -> Reply | None:
+        if path == "/api/vyrocna-sprava":
+            reply = register.sample._answer("GET", path, query)
+            body = json.loads(reply.body) | {"typ": kind, "prilohy": [attached]}
+            return reply._replace(body=json.dumps(body).encode())
+        return Reply(200, {}, XHTML) if "attachment" in path else None
+
+    register.instead = answer
+    id_ = register.annual_reports.ids(limit=1)["id"][0]
+    mirror = fk.Mirror(tmp_path / "ruz", contents=True, register=register)
+    mirror.sync(progress=False)
+
+    for source in (register, mirror):
+        report = source.annual_reports.get(id_)
+        assert report["typ"].item() == kind
+    done = register.reports.download(fk.reports.files(report), tmp_path / "files")
+    assert done.select("status", "checked").rows() == [("downloaded", True)]
+    path = Path(done["path"].item())
+    assert path.name == "77_danova sprava.xhtml"
+    assert path.read_bytes() == XHTML
 
 
 def test_a_page_in_place_of_a_file_of_unknown_size_is_refused(tmp_path: Path) -> None:
