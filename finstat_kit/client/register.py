@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Literal, Self
@@ -25,7 +24,7 @@ from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Session
 from finstat_kit.client.source import Allowance, Inner, Source
 from finstat_kit.client.units import Units
-from finstat_kit.errors import invalid
+from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.counts import count_by as counts
 from finstat_kit.frames.places import labels, locations as places
 from finstat_kit.frames.places.locations import Level
@@ -172,20 +171,15 @@ class Register(Inner, Checked):
         return Adapted(self._transport)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and copy as a new register with the same settings."""
-        rebuild = partial(
-            type(self),
-            page_size=self.page_size,
-            connections=self.connections,
-            rate=self.rate,
-            deadline=self._deadline,
-            tries=self._tries,
-            lang=self.lang,
-            cache=None if self._cache is None else self._cache.path.absolute(),
-            max_age=self._max_age,
-            transport=self._transport,
+        """Refuse to be pickled and copied.
+
+        Raises:
+            UsageError: Always: each copy would have a rate of its own.
+        """
+        raise UsageError(
+            f"{self.base_url} cannot be copied or pickled: each copy would have a rate of its own",
+            cure=f"open it there: fk.Register({self.base_url!r})",
         )
-        return rebuild, (self.base_url,)
 
     def __enter__(self) -> Self:
         return self

@@ -15,7 +15,7 @@ from finstat_kit.arguments import Lang, Since, Years
 from finstat_kit.client.session import Session
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form, FormOf
+from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import Record
 from finstat_kit.protocol.requests import Page, Query
 
@@ -182,15 +182,17 @@ class Source(ABC):
             years: As of `Wanted`.
         """
 
-    @property
-    def shipped_first(self) -> FormOf:
-        """The form by which cells are read: that of the package, else of the register."""
-        return lambda template: forms.shipped(template) or self.form(template)
+    def shipped_first(self, template: int) -> Form | None:
+        """Return the form by which cells are read: that of the package, else of the register."""
+        return forms.shipped(template) or self.form(template)
 
-    @property
-    def register_first(self) -> FormOf:
-        """The form with whose captions items are compared: of the register, else the package."""
-        return lambda template: self.form(template) or forms.shipped(template)
+    def register_first(self, template: int) -> Form | None:
+        """Return the form with whose captions items are compared: of the register, if it has it."""
+        return self.form(template) or forms.shipped(template)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle, within a LazyFrame, as that of the register, which may refuse."""
+        return getattr, (self.session.register, "_source")
 
 
 class Inner:

@@ -14,6 +14,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Span
 from finstat_kit.client import current
 from finstat_kit.client.register import Register
+from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.mirror.changes import changes_in
 from finstat_kit.mirror.fetch import Budget
@@ -87,8 +88,12 @@ class Mirror(LocalRegister):
         self.lang = self._language(lang)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and copy by its path, with the register that it copies, if one was given."""
-        again = partial(type(self), contents=self._contents, register=self._copied)
+        """Pickle and copy by its path, with the sample or the name of the register that it copies.
+
+        A register that sends is left out: it is opened where it is to send.
+        """
+        copied = self._copied if isinstance(self._copied, str | Sample) else None
+        again = partial(type(self), contents=self._contents, register=copied)
         return again, (self.path,), {"lang": self.lang}
 
     def sync(

@@ -100,6 +100,10 @@ class State:
         self._forms: dict[int, Form | None] = {}
         self._names: pl.DataFrame | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle without what was read of it, within a LazyFrame of figures."""
+        return type(self), (self._folder, self.run, self.point)
+
     def is_of(self, run: Run, point: Point) -> bool:
         """Return whether it is what a run says of a point; files that were merged stay a day."""
         return (self.point, self.run.lost, self.settings) == (point, run.lost, run.settings)

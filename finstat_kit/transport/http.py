@@ -80,10 +80,6 @@ class Sockets:
         self._headers = [(b"Host", base.netloc), *_headers_sent()]
         weakref.finalize(self, _close, self._all)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle and copy as a new transport with the same settings."""
-        return type(self), (self._base_url, self.timing)
-
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
         """Send one GET and read the whole reply within its limits."""
         # Directly to the pool: httpx's own request and response, above all its URL parsing, take a

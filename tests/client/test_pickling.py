@@ -1,4 +1,4 @@
-"""Registers that go to another process, or are copied: new ones with the same settings."""
+"""Registers that go to another process, or are copied: samples, mirrors, none that sends."""
 
 from __future__ import annotations
 
@@ -13,11 +13,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.transport.base import Timing
-from finstat_kit.transport.exchange import Stats
-from finstat_kit.transport.http import Sockets
 from tests.support.examples import slow
-from tests.support.faults import ListServer
 
 WAYS: list[Callable[[fk.Register], fk.Register]] = [
     lambda reg: pickle.loads(pickle.dumps(reg)),
@@ -25,48 +21,6 @@ WAYS: list[Callable[[fk.Register], fk.Register]] = [
     copy.copy,
 ]
 each_way = pytest.mark.parametrize("again", [WAYS[0], *slow(*WAYS[1:])])
-
-
-@each_way
-def test_a_register_is_a_new_one_with_the_same_settings(
-    again: Callable[[fk.Register], fk.Register],
-) -> None:
-    """All settings are carried along, nothing of what happened since, and no connection."""
-    with ListServer(500) as server:
-        with fk.Register(
-            server.url, page_size=100, connections=3, rate=250, deadline=7, tries=2, lang="en"
-        ) as reg:
-            reg.units.ids()
-            with again(reg) as other:
-                assert repr(other) == repr(reg)
-                (made, _), (former, _) = other.__reduce__(), reg.__reduce__()
-                settings = {"page_size": 100, "rate": 250, "deadline": 7, "tries": 2, "lang": "en"}
-                assert made.keywords == former.keywords  # type: ignore[attr-defined]
-                assert settings.items() <= made.keywords.items()  # type: ignore[attr-defined]
-                assert other.stats == Stats()
-                assert other.units.ids().equals(reg.units.ids())
-
-
-@each_way
-def test_a_transport_is_carried_along(again: Callable[[fk.Register], fk.Register]) -> None:
-    """Our own one too: the copy opens connections anew, with the same timing."""
-    with ListServer(500) as server:
-        timing = Timing(sleep=print)
-        with fk.Register(server.url, transport=Sockets(server.url, timing)) as reg:
-            reg.units.ids()
-            with again(reg) as other:
-                assert other.units.ids().height == 500
-                assert other._session.exchange._timing.sleep is print
-
-
-@each_way
-def test_defaults_are_carried_as_they_were_settled(
-    again: Callable[[fk.Register], fk.Register],
-) -> None:
-    """What was left to the address is the same again."""
-    reg = again(fk.Register(fk.LIVE))
-
-    assert (reg.connections, reg.rate) == (4, 5.0)
 
 
 @each_way
@@ -134,19 +88,6 @@ def test_a_mirror_goes_by_its_path(
     assert other.sync()["new"].sum() == 0
 
 
-@each_way
-@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
-def test_a_collection_goes_with_its_register(
-    again: Callable[[object], Callable[..., object]], name: str
-) -> None:
-    """Its methods too, as a pool of processes sends them."""
-    with ListServer(500) as server, fk.Register(server.url) as reg:
-        for owner in (reg, fk.sample(300)):
-            collection = getattr(owner, name)
-            assert repr(again(collection)) == repr(collection)
-            assert again(collection.count)() == collection.count()
-
-
 def test_a_collection_of_a_changed_sample_refuses() -> None:
     """As the sample itself does."""
     sample = fk.sample(30)
@@ -156,19 +97,47 @@ def test_a_collection_of_a_changed_sample_refuses() -> None:
         pickle.dumps(sample.units.get)
 
 
-@pytest.mark.slow
-def test_another_process_asks_what_was_sent_to_it() -> None:
-    """A pickle is enough: the process that loads it opens connections of its own."""
-    script = """
-import pickle, sys
-for reg in pickle.load(sys.stdin.buffer):
-    print(reg.units.count())
-"""
-    with ListServer(500) as server, fk.Register(server.url) as reg:
-        reg.units.count()
-        seen = subprocess.run(
-            [sys.executable, "-c", script],
-            input=pickle.dumps([reg, fk.sample(300)]), capture_output=True, timeout=60,
-        )  # fmt: skip
+@each_way
+def test_a_register_that_sends_is_refused(again: Callable[[object], object]) -> None:
+    """Each copy would have a rate of its own; its collections and their methods, too."""
+    reg = fk.Register("https://register.example")
 
-    assert seen.stdout.split() == [b"500", b"%d" % fk.sample(300).units.count()], seen.stderr
+    with pytest.raises(fk.UsageError, match=r"open it there: fk\.Register\('https://reg"):
+        again(reg)
+    for thing in (reg.units, reg.units.get):
+        with pytest.raises(fk.UsageError, match=r"open it there: fk\.Register\('https://reg"):
+            pickle.dumps(thing)
+
+
+@each_way
+@pytest.mark.parametrize("name", ["units", "statements", "reports", "annual_reports"])
+def test_a_collection_goes_with_its_sample(
+    again: Callable[[object], Callable[..., object]], name: str
+) -> None:
+    """Its methods too, as a pool of processes sends them."""
+    collection = getattr(fk.sample(300), name)
+
+    assert repr(again(collection)) == repr(collection)
+    assert again(collection.count)() == collection.count()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:some reports gave no number")
+def test_lazy_frames_are_collected_in_another_process(tmp_path: Path) -> None:
+    """Those of a sample and of a mirror, figures of all its units too."""
+    sample = fk.sample(20)
+    mirror = fk.Mirror(tmp_path / "m", contents=True, register=sample)
+    mirror.sync()
+    lazy = [
+        sample.units.scan(), sample.reports.cells(sample.reports.scan()), mirror.units.scan(),
+        mirror.reports.scan(), mirror.scan_cells(), mirror.scan_financials(2020),
+    ]  # fmt: skip
+    script = (
+        "import pickle, sys; print(*(f.collect().height for f in pickle.load(sys.stdin.buffer)))"
+    )
+
+    seen = subprocess.run(
+        [sys.executable, "-c", script], input=pickle.dumps(lazy), capture_output=True, timeout=60
+    )
+
+    assert seen.stdout.split() == [b"%d" % frame.collect().height for frame in lazy], seen.stderr

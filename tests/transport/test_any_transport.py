@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -169,13 +168,6 @@ def test_it_is_closed_with_the_register() -> None:
         register.units.ids()
 
     assert transport.closed == 1
-
-
-def test_a_transport_is_carried_along_by_copies() -> None:
-    """A register that is pickled or copied has its transport with it."""
-    again = pickle.loads(pickle.dumps(fk.Register(URL, transport=Closed(), rate=None)))
-
-    assert again.units.ids()["id"].to_list() == [3, 5]
 
 
 @pytest.mark.parametrize("wrong", [5, httpx.Client, httpx.AsyncHTTPTransport()])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -29,16 +28,16 @@ def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Fram
     """Read reports into tidy cells; see `Reports.cells`."""
     schema = report_cells.schema_of_cells(labels=labels)
     reader = report_cells.CellReader(source.shipped_first, labels=labels, blanks=blanks)
-    warned, warned_of_currency = threading.Event(), threading.Event()
+    warned: set[str] = set()
 
     def read(batch: pl.DataFrame) -> pl.DataFrame:
         cells, without = reader.read(batch)
-        if not warned.is_set() and report_cells.some_reports_lack_numbers(cells, without):
-            warned.set()
+        if _NO_NUMBER not in warned and report_cells.some_reports_lack_numbers(cells, without):
+            warned.add(_NO_NUMBER)
             warn(_NO_NUMBER)
         foreign = batch.filter(is_foreign(batch.schema, last_day(batch.schema)))["id"]
-        if not warned_of_currency.is_set() and cells["report_id"].is_in(foreign.implode()).any():
-            warned_of_currency.set()
+        if _NO_EURO not in warned and cells["report_id"].is_in(foreign.implode()).any():
+            warned.add(_NO_EURO)
             warn(_NO_EURO)
         return cells
 

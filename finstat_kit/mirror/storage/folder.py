@@ -73,6 +73,10 @@ class Folder:
         self.last_read: Run | None = None  # nothing is read for it
         self._read: tuple[int, int] | None = None  # the number and the time of that run
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by its path, within a LazyFrame of figures."""
+        return type(self), (self.path,)
+
     @property
     def lock(self) -> threading.RLock:
         """The lock of whoever reads; a forked child, which might wait for ever, is refused."""
