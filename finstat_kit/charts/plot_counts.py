@@ -119,11 +119,16 @@ def _draw_bars(ax: Axes, table: DrawnTable, bars: pl.DataFrame, placed: Rows) ->
         ends = bars["high"]
         errors = [(lengths - bars["low"]).to_list(), (ends - lengths).to_list()]
     of_kind = [drawing.BLUE if kind == "labelled" else drawing.GREY for kind in bars["kind"]]
+    colours = bars["colour"].to_list() if "colour" in bars.columns else of_kind
+    has_groups = "group" in bars.columns
     marks = ax.barh(
         placed.at,
         lengths.to_list(),
-        height=0.9 if "group" in bars.columns else 0.72,
-        color=bars["colour"].to_list() if "colour" in bars.columns else of_kind,
+        height=0.9 if has_groups else 0.72,
+        color=colours,
+        edgecolor=[drawing.ink_on(colour) for colour in colours],
+        hatch=[drawing.HATCHES.get(colour, "") if has_groups else "" for colour in colours],
+        linewidth=0,
         xerr=errors,
         error_kw={"ecolor": ink, "elinewidth": 1, "capsize": 2},
     )

@@ -139,6 +139,7 @@ def _draw_boxes(
             Rectangle(
                 (box["q1"], row - half), box["q3"] - box["q1"], _BOX_PART,
                 facecolor=face, edgecolor=ink, linewidth=0.7, zorder=2,
+                hatch=drawing.HATCHES.get(face),
             )
         )  # fmt: skip
         line = drawing.ink_on(face)

@@ -64,6 +64,24 @@ def boxes(ax: Axes) -> list[Rectangle]:
     return [patch for patch in ax.patches if isinstance(patch, Rectangle)]
 
 
+def test_areas_of_two_groups_are_told_apart_in_grey() -> None:
+    """By the hatch that the legend has, of boxes and bars; colours of a scale need none."""
+    rows = [(unit, 2016, ("112", "121")[unit % 3 % 2], f"SK0{code}", float(unit), float(unit))
+            for unit, code in enumerate(["10", "21", "22", "23"] * 20)]  # fmt: skip
+    columns = ["unit_id", "year", "pravnaForma", "kraj", "x", "sales"]
+    frame = pl.DataFrame(rows, schema=columns, orient="row")
+    summary = fk.summary(frame, "x", by=["pravnaForma", "kraj"])
+
+    for ax in (fk.plot_spread(summary, value="x", by=["pravnaForma", "kraj"]),
+               fk.plot_counts(summary, by=["pravnaForma", "kraj"])):  # fmt: skip
+        legend = ax.get_legend()
+        assert legend is not None
+        hatches = {p.get_facecolor(): p.get_hatch() or "" for p in legend.get_patches()}
+        assert len(hatches) == len(set(hatches.values())) == 4
+        assert {p.get_facecolor(): p.get_hatch() or "" for p in boxes(ax)} == hatches
+    assert not set(drawing.BLUES) & drawing.HATCHES.keys()
+
+
 @pytest.mark.slow
 def test_quartiles_are_those_of_plain_python(money: pl.DataFrame) -> None:
     """And the whiskers the deciles; every value is in n. Few units have only n."""

@@ -54,6 +54,14 @@ CODE_COLOURS: Final = (
     "#b5485d",
     "#4d4d4d",
 )
+# Colours that a print in grey does not tell apart.
+HATCHES: Final = dict(
+    zip(
+        CODE_COLOURS,
+        ("", "//", "..", "\\\\", "xx", "---", "oo", "||", "++", "///", "....", "\\\\\\"),
+        strict=True,
+    )
+)
 # Of as many lines, in turn: a line is known by any of three, also where all colours are greys.
 DASHES: Final = ("-", "--", "-.", ":")
 MARKERS: Final = "osD^vPX<>ph*"

@@ -176,7 +176,18 @@ def ticks_height() -> float:
 
 def patches(entries: Iterable[tuple[str, str]]) -> list[tuple[Artist, str]]:
     """Return the entries of a legend of areas, by their colours."""
-    return [(Patch(facecolor=colour), text) for colour, text in entries]
+    return [
+        (
+            Patch(
+                facecolor=colour,
+                edgecolor=drawing.ink_on(colour),
+                hatch=drawing.HATCHES.get(colour),
+                linewidth=0,
+            ),
+            text,
+        )
+        for colour, text in entries
+    ]
 
 
 def legend_below(
