@@ -69,9 +69,9 @@ class Register(Inner, Checked):
             size limit and the packing of replies are checked as usual; the deadline and Ctrl-C
             only between the parts of a body. It is closed by `close` and at the end of ``with``.
         cache: A file that keeps replies, created if missing; see `cache`. Cached records are
-            used until a list of changes names them, codelists and templates for the register's day;
-            lists and counts are requested anew. Lists are walked over one connection, so that
-            ``fk.use("cache:FILE")`` can replay them.
+            used until a list of changes names them; codelists, templates and whose an IČO or a DIČ
+            is for the register's day; lists and counts are requested anew. Lists are walked over
+            one connection, so that ``fk.use("cache:FILE")`` can replay them.
         max_age: How long cached records are used without checking for changes: a `timedelta`,
             ``"7d"``, ``"12h"`` or seconds; None checks once per call.
 
