@@ -196,6 +196,10 @@ class UsageError(RegisterError, ValueError):
         return f"{self.argument}{value}{space}{self.message}"
 
 
+class NotHeld(UsageError):
+    """A mirror does not hold what was asked for; the register itself may have it."""
+
+
 def invalid(
     argument: str | None,
     value: object,

@@ -604,7 +604,7 @@ MUTATIONS = [
     Mutation(
         "a part of the register does not know whose an IČO is",
         "methods/financials.py:_units_found",
-        "source.part().extract",
+        "source.part().given is not None",
         "False",
         "test_a_part_of_the_register_does_not_know_whose_an_ico_is",
     ),

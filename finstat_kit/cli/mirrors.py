@@ -8,8 +8,11 @@ import click
 
 from finstat_kit.cli import options
 from finstat_kit.cli.output import Output, harmless
+from finstat_kit.cli.reading import FILE, ids_in
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from finstat_kit.client.register import Register
 
 
@@ -18,6 +21,14 @@ if TYPE_CHECKING:
 @click.option(
     "--contents", is_flag=True, help="Keep the records of statements and reports too, from now on."
 )
+@click.option(
+    "--units",
+    "list_file",
+    type=FILE,
+    metavar="FILE",
+    help="Keep the units in this list alone: ids, or a table with a column unit_id, id or ico.",
+)
+@click.option("--dry-run", is_flag=True, help="Print how many requests it takes, and end.")
 @click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="List everything again, and find missing records.")
 @click.option("--anew", is_flag=True, help="Request everything again, where all runs are lost.")
@@ -27,6 +38,7 @@ if TYPE_CHECKING:
 def sync(
     folder: str,
     contents: bool,
+    list_file: Path | None,
     reg: Register,
     output: Output,
     **passed: options.Passed,
@@ -34,7 +46,8 @@ def sync(
     """Bring the mirror in FOLDER in step with the register, and print a report."""
     from finstat_kit.mirror.mirror import Mirror
 
-    output.write(Mirror(folder, contents=contents, register=reg).sync(**passed))
+    units = None if list_file is None else ids_in(list_file, "units")
+    output.write(Mirror(folder, units=units, contents=contents, register=reg).sync(**passed))
 
 
 @click.command()

@@ -220,11 +220,6 @@ class Register(Inner, Checked):
         return datetime.fromtimestamp(now, wire.ZONE).date()
 
     @property
-    def since(self) -> date | None:
-        """The first day of a copy of a part of the register; None for all of it."""
-        return None
-
-    @property
     def stats(self) -> Stats:
         """Requests, cached replies used instead, retries and bytes so far."""
         return self._session.exchange.stats

@@ -30,12 +30,12 @@ class Part(NamedTuple):
     """The part of a register that a source has; by default all of it.
 
     Attributes:
-        extract: Whether it is an extract: records by id, no lists.
+        given: Number of the units that a mirror was given; None for the whole register.
         undated: Collections whose days of change are not known.
         ends: Whether its data end on its day: what changed since a span before it is known.
     """
 
-    extract: bool = False
+    given: int | None = None
     undated: frozenset[str] = frozenset()
     ends: bool = False
 

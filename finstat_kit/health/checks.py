@@ -38,14 +38,13 @@ class Examined:
 
     def __init__(self, register: Register) -> None:
         self.register = register
-        self.since = register.since  # of a mirror that is a part
         self._records: dict[str, pl.DataFrame] = {}
 
     def records(self, name: str) -> pl.DataFrame:
         """Return some records of the first page of a collection."""
         if name not in self._records:
             collection: Collection = getattr(self.register, name)
-            ids = next(collection.pages(changed_since=self.since, page_size=_PAGE))
+            ids = next(collection.pages(page_size=_PAGE))
             spread = ids.gather_every(max(ids.height // _RECORDS, 1)).head(_RECORDS)
             self._records[name] = collection.get(spread)
         return self._records[name]
@@ -67,23 +66,23 @@ def _codelist(name: str, of: Examined) -> Seen:
 
 def _collection(name: str, of: Examined) -> Seen:
     collection: Collection = getattr(of.register, name)
-    count = collection.count(changed_since=of.since)
+    count = collection.count()
     return f"{count:,} ids, {of.records(name).height} records read", count > 0
 
 
 def _pages(of: Examined) -> Seen:
     units = of.register.units
-    pages = units.pages(changed_since=of.since, page_size=_PAGE)
+    pages = units.pages(page_size=_PAGE)
     ids = pl.concat(islice(pages, 2))["id"]
-    total = units.count(changed_since=of.since)
-    after = units.count(changed_since=of.since, after_id=pages.cursor)
-    beyond = units.ids(changed_since=of.since, after_id=wire.MAX_ID, limit=1).height
+    total = units.count()
+    after = units.count(after_id=pages.cursor)
+    beyond = units.ids(after_id=wire.MAX_ID, limit=1).height
     seen = f"{ids.len():,} ids on two pages, {after:,} of {total:,} after them, {beyond} at the end"
     return seen, ids.len() + after == total and not beyond and (ids.len() == 2 * _PAGE or not after)
 
 
 def _largest_page(of: Examined) -> Seen:
-    pages = of.register.units.pages(changed_since=of.since, page_size=wire.MAX_PAGE)
+    pages = of.register.units.pages(page_size=wire.MAX_PAGE)
     height = next(pages).height
     return f"{height:,} ids", height == wire.MAX_PAGE or pages.done
 
@@ -174,8 +173,7 @@ def _versions(of: Examined) -> Seen:
     libraries = ", ".join(f"{name} {version(name)}" for name in ("finstat-kit", "polars", "httpx"))
     system = f"Python {platform.python_version()}, {platform.system()}"
     kind = "invented data" if register.invented else kind
-    part = f", changed since {of.since}" if of.since else ""
-    return f"{libraries}, {system}; {kind}{part}", True
+    return f"{libraries}, {system}; {kind}", True
 
 
 class Check(NamedTuple):

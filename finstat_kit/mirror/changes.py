@@ -23,36 +23,48 @@ CHANGES: Final = pl.Schema(
 _PIECE: Final = 262_144  # ids with all their versions, looked at together
 
 
-def changes_in(log: pl.LazyFrame, since: date, after: int) -> pl.DataFrame:
-    """Return what the versions in a log of units changed; see `_changes` for the arguments."""
+def changes_in(log: pl.LazyFrame, since: date, points: list[int], *, given: bool) -> pl.DataFrame:
+    """Return what the versions in a log of units changed.
+
+    Args:
+        log: Of units.
+        since: Only versions seen on this day or later.
+        points: The last version that each point counts. The records up to the first of them are no
+            changes.
+        given: Whether the units are given ones: the records of each up to the first point that
+            counts one of them are no changes.
+    """
     rows = log.filter(pl.col("kind").is_in([RECORD, UNCHANGED, MISSING]))
-    later = (pl.col("seen") >= since) & (pl.col("version") > after)
+    later = (pl.col("seen") >= since) & (pl.col("version") > points[0])
     pieces = [pl.DataFrame(schema=CHANGES)]
     changed = rows.filter(later, pl.col("kind") != UNCHANGED)
     ids = changed.select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
         here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
         first = pl.col("version") == pl.col("version").min().over("id")
-        here = here.with_columns(first=first).filter(pl.col("kind") != UNCHANGED)
-        pieces.append(_changes(here, since, after))
+        here = here.with_columns(first=first, counted=later).filter(pl.col("kind") != UNCHANGED)
+        if given:
+            begun = pl.col("version").min().over("id")
+            counts = pl.Series(points).search_sorted(here.select(begun).to_series(), side="left")
+            upto = pl.Series(points).gather(counts)
+            here = here.with_columns(counted=here["counted"] & (here["version"] > upto))
+        pieces.append(_changes(here))
     return pl.concat(pieces).sort("seen", "id", maintain_order=True)
 
 
-def _changes(rows: pl.DataFrame, since: date, after: int) -> pl.DataFrame:
+def _changes(rows: pl.DataFrame) -> pl.DataFrame:
     """Return what each version changed in the one before it, field by field.
 
     Args:
         rows: All readable versions of some units, in any order, and whether each is the ``first``
-            that was ever observed.
-        since: Only versions seen on this day or later.
-        after: Only versions after this one.
+            that was ever observed, and whether it is ``counted``.
     """
     rows = rows.sort("id", "version").with_columns(
         pl.col(name).list.sort() for name, dtype in rows.schema.items() if dtype == pl.List
     )
     former = rows.select(pl.all().shift())
     follows = (rows["id"] == former["id"]).fill_null(value=False)
-    counted = (rows["seen"] >= since) & (rows["version"] > after)
+    counted = rows["counted"]
     stays = counted & follows & rows["gone"].is_null() & former["gone"].is_null()
     masks = {name: stays & rows[name].ne_missing(former[name]) for name in UNIT_FIELDS}
     masks["id"] = counted & rows["first"]

@@ -1,4 +1,4 @@
-"""An extract: a few units of a mirror as a small mirror of their own."""
+"""An extract: some units of a mirror copied into a mirror of given units."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError
+from finstat_kit.mirror import words
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
 from finstat_kit.mirror.storage.folder import Folder
@@ -29,7 +30,7 @@ from finstat_kit.mirror.storage.rows import (
     rows_of,
     schema_of,
 )
-from finstat_kit.mirror.storage.runs import FORMAT, Given, Point, Run
+from finstat_kit.mirror.storage.runs import FORMAT, Point, Run
 from finstat_kit.mirror.storage.writer import Batch
 
 # Its files are compared with their names: git must not change the ends of their lines.
@@ -69,6 +70,8 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
         )
     units, _ = state.records("units", ids.unique())
     if missing := ids.filter(~ids.is_in(units["id"].implode())).unique().sort().to_list():
+        if (given := state.settings.units) is not None:
+            raise words.not_given("units", missing, ids.n_unique(), len(given), day=None)
         raise NotFound(
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,
@@ -81,8 +84,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             if rows.height:
                 file = LOGS[log].write(small, rows, names=names, since=since)
                 files[log] = (*files.get(log, ()), file)
-        given = tuple(Given(id_, point) for id_ in units["id"])
-        settings = replace(state.settings, contents=kept, units=given)
+        settings = replace(state.settings, contents=kept, units=(*units["id"],), icos={})
         upto = dict.fromkeys(files, _ANSWERS)
         former = state.point
         points = (Point(point, 1, former.started, former.day, kept, upto, ("units", *kept)),)

@@ -19,7 +19,7 @@ from finstat_kit.client.collections.listing import answered_since
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
 from finstat_kit.client.source import ANY, Allowance, Get, Part, Source, Wanted
-from finstat_kit.errors import Interrupted, MirrorError, UsageError
+from finstat_kit.errors import Interrupted, MirrorError, NotHeld, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.reports import cells as reading
@@ -159,23 +159,23 @@ class LocalRegister(Register):
     def extract(
         self, path: str | Path, ids: int | Iterable[int] | pl.Series | pl.DataFrame
     ) -> LocalRegister:
-        """Write a small mirror of some units, for a repository or a colleague.
+        """Copy some units into a mirror of these units, for a repository or a colleague.
 
-        It holds the newest version of each unit, the codelists, and where the data come from. It
-        never stands for the whole register: `count`, `ids`, `pages` and `scan` are refused;
-        records are read by their ids, or all by `snapshot`. It cannot be synced.
+        It holds the newest version of each unit, of its filings where those are kept, and the
+        codelists. It is a mirror of given units, as ``fk.Mirror(path, units=ids)`` makes one of the
+        register, and can be synced.
 
         Args:
             path: The directory to create; the name must be free.
             ids: Ids of units: an id, a list or Series of ids, or a frame with a column ``id``.
 
         Returns:
-            The extract, as a register.
+            The mirror at *path*.
 
         Raises:
             UsageError: Something exists at *path*, its folder does not, no ids are given, or
                 records of their filings are not held yet.
-            NotFound: The mirror has no record of some ids.
+            NotFound: The mirror has no record of some ids; NotHeld where it is of given units.
             MirrorError: No sync is complete yet, or the disk cannot be written.
 
         Example:
@@ -185,7 +185,7 @@ class LocalRegister(Register):
             >>> report = mirror.sync()
             >>> small = mirror.extract(folder + "/small", mirror.units.ids(limit=3))
             >>> small.cite(lang="en")
-            'Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-06-30.'
+            'Invented data of a finstat_kit sample, given units: 3, copied as of 2026-06-30.'
         """
         target = checked_path(path)
         state = self._state()
@@ -348,10 +348,10 @@ class LocalRegister(Register):
             UsageError: They are not.
         """
         if not state.keeps(name):
-            raise words.not_kept(name, self.path, day=self._day, part=state.is_part)
+            raise words.not_kept(name, self.path, day=self._day)
 
-    def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> UsageError:
-        return words.not_held(name, absent.to_list(), many, day=self._day, part=state.is_part)
+    def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> NotHeld:
+        return words.not_held(name, absent.to_list(), many, day=self._day)
 
 
 class _MirrorSource(Source):
@@ -367,7 +367,8 @@ class _MirrorSource(Source):
         self._lists: Lists | None = None
 
     def part(self) -> Part:
-        return Part(self._register._state().is_part, _UNDATED, ends=True)
+        units = self._register._state().settings.units
+        return Part(None if units is None else len(units), _UNDATED, ends=True)
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
         state = self._register._state()
@@ -379,8 +380,8 @@ class _MirrorSource(Source):
                     f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
                     "requests them again"
                 )
-        if state.is_part:
-            text += "; this mirror is an extract of some units, the register may have them"
+        if (units := state.settings.units) is not None:
+            text += f"; this mirror is of {len(units):,} given units, the register may have them"
         return text
 
     def names(self) -> pl.DataFrame:
@@ -401,11 +402,11 @@ class _MirrorSource(Source):
 
     def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         state = self._register._state()
+        since = answered_since(self, name, changed_since, lists=False)
         # The tables of reports are put together page by page.
         if name == "reports" or not state.keeps(name) or state.lacks(name):
             # An unreadable record hides no other.
-            return scan_by_ids(self, name, changed_since, get, "keep")
-        since = answered_since(self, name, changed_since)
+            return scan_by_ids(state.standing(name).listed.to_frame("id"), name, get, "keep")
         rows = state.newest(name)
         if name == "units":
             rows = rows.filter(pl.col("gone").ne_missing(MISSING))
@@ -469,6 +470,13 @@ class _MirrorSource(Source):
         missing = ids.filter(~ids.is_in(rows["id"].implode()))
         frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
         if missing.len() and not null_rows:
+            state = self._register._state()
+            given = state.settings.units
+            others = missing.filter(~is_among(missing, pl.Series(state.standing(name).ids)))
+            if given is not None and others.len():
+                raise words.not_given(
+                    name, others.to_list(), ids.len(), len(given), day=self._register._day
+                )
             partial = frame.filter(~frame["id"].is_in(missing.implode()))
             error = not_found(missing.to_list(), ids.len(), partial)
             error.message += self.why_missing(name, missing)

@@ -16,13 +16,14 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError, UsageError
+from finstat_kit.given_units import given_units
 from finstat_kit.mirror.changes import changes_in
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import COLLECTIONS, CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
-from finstat_kit.mirror.sync import Sync
+from finstat_kit.mirror.sync import Sync, see_given
 from finstat_kit.protocol import wire
 
 HOLDINGS: Final = pl.Schema(
@@ -53,6 +54,9 @@ class Mirror(LocalRegister):
 
     Args:
         path: The directory on a local disk; created by the first `sync`.
+        units: Keep these units alone: ids, IČO, several of either, or a frame of them; see
+            `fk.financials`. Later, others are added and none is removed; None is the units that
+            the mirror has, in a new one all.
         contents: Keep the records of these collections too: True for all, or names among
             ``"statements"``, ``"reports"`` and ``"annual_reports"``; also later, on a mirror
             without. What was once kept stays so.
@@ -61,7 +65,8 @@ class Mirror(LocalRegister):
         lang: As of `Register`.
 
     Raises:
-        UsageError: The path is invalid, or *contents* names no collections.
+        UsageError: The path is invalid, *contents* names no collections, *units* names no units, or
+            the mirror is of all.
 
     Example:
         >>> import finstat_kit as fk, tempfile
@@ -78,13 +83,25 @@ class Mirror(LocalRegister):
         self,
         path: str | Path,
         *,
+        units: int
+        | str
+        | Iterable[int | str]
+        | pl.Series
+        | pl.DataFrame
+        | pl.LazyFrame
+        | None = None,
         contents: bool | str | Iterable[str] = False,
         register: Register | str | None = None,
         lang: Lang | None = None,
     ) -> None:
         self._copied = register
         self._contents = as_collections(contents)
+        self._units = None if units is None else given_units(units)
+        if self._units is not None and self._units.is_empty():
+            raise UsageError("names no units", argument="units", cure="leave it out for all units")
         super().__init__(path)
+        run = self._folder.last_read
+        see_given(self.path, None if run is None else run.settings, self._units)
         self.lang = self._language(lang)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -93,7 +110,7 @@ class Mirror(LocalRegister):
         A register that sends is left out: it is opened where it is to send.
         """
         copied = self._copied if isinstance(self._copied, str | Sample) else None
-        again = partial(type(self), contents=self._contents, register=copied)
+        again = partial(type(self), units=self._units, contents=self._contents, register=copied)
         return again, (self.path,), {"lang": self.lang}
 
     def sync(
@@ -103,6 +120,7 @@ class Mirror(LocalRegister):
         anew: bool = False,
         max_missing: int | None = None,
         budget: Span | None = None,
+        dry_run: bool = False,
         progress: bool | None = None,
     ) -> pl.DataFrame:
         """Bring the copy in step with the register: first everything, later only changes.
@@ -114,17 +132,25 @@ class Mirror(LocalRegister):
         requested again in the next syncs and does not delay others. A file that is lost or damaged
         is named by a warning, and the records in it are requested again.
 
+        Of given units their records are requested, and what these name; only lists of changes since
+        the last sync are walked. Of more than 2,000 units those are requested again that are listed
+        as changed, and each once in 30 days.
+
         From ``/api/<list>``, ``/api/uctovna-jednotka`` and the codelists.
 
         Args:
             full: List everything again, mark ids missing from the register's lists, request what is
-                unknown and the templates, and compare every byte with its checksum.
+                unknown, of given units all records, and the templates, and compare every byte with
+                its checksum.
             anew: Request everything again, where all runs are lost; what there is moves to
                 ``before-1`` in the directory, which no sync deletes.
             max_missing: Maximum number of ids to mark as missing; None is 1 % of a list.
             budget: Stop after this time: ``"2h"``, ``"30min"``, a `timedelta` or seconds; a request
                 under way, of other code with the same register too, ends with it, and the next
                 sync resumes. None is no limit.
+            dry_run: Write nothing; return ``collection``, ``requests`` (Int64) and ``seconds``
+                (Float64; null without a rate), as far as they are known before: of new units the
+                filings are estimated. Of a mirror of all units the register is asked for counts.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
 
         Returns:
@@ -142,11 +168,15 @@ class Mirror(LocalRegister):
             max_missing = arguments.whole("max_missing", max_missing, 0, wire.MAX_ID)
         seconds = None if budget is None else arguments.span("budget", budget)
         register = self._origin()
+
+        sync = Sync(
+            self._folder, register, self._contents, self._units, Budget(register, seconds),
+            max_missing, progress,
+        )  # fmt: skip
+        if dry_run:
+            return sync.plan(full=bool(full))
         with self._folder.writing():
-            return Sync(
-                self._folder, register, self._contents, Budget(register, seconds), max_missing,
-                progress,
-            ).go(full=bool(full), anew=bool(anew))  # fmt: skip
+            return sync.go(full=bool(full), anew=bool(anew))
 
     def snapshot(
         self, collection: CollectionName = "units", *, as_of: str | date | None = None
@@ -319,7 +349,8 @@ class Mirror(LocalRegister):
                 cure=f"give {str(max(days) + timedelta(days=1))!r} or a later day",
             )
         with legible(self.path):
-            return changes_in(state.scan("units"), day, run.points[0].upto.get("units", 0))
+            points = [point.upto.get("units", 0) for point in run.points]
+            return changes_in(state.scan("units"), day, points, given=state.is_part)
 
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum.

@@ -21,7 +21,10 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.client.collections.fetching import duration
+from finstat_kit.client.collections.looked_up import looked_up
+from finstat_kit.client.methods.financials import plan
 from finstat_kit.client.register import Register
+from finstat_kit.client.source import Wanted
 from finstat_kit.errors import (
     Interrupted,
     MirrorError,
@@ -30,6 +33,7 @@ from finstat_kit.errors import (
     UsageError,
     warn,
 )
+from finstat_kit.given_units import GIVEN
 from finstat_kit.mirror.fetch import Budget, Counts, OutOfTimeError, Records, Report, Templates
 from finstat_kit.mirror.state import codelists_in
 from finstat_kit.mirror.storage.files import DamagedError, File, legible
@@ -46,7 +50,7 @@ from finstat_kit.mirror.storage.rows import (
 )
 from finstat_kit.mirror.storage.runs import Settings
 from finstat_kit.mirror.storage.standing import Standing
-from finstat_kit.mirror.storage.writer import Batch, Writer
+from finstat_kit.mirror.storage.writer import Batch, Writer, standing_in
 from finstat_kit.protocol import requests, wire
 from finstat_kit.transport.base import Stopped
 
@@ -54,6 +58,10 @@ logger = logging.getLogger("finstat_kit")
 
 _IDS_PER_COMMIT: Final = 200_000
 _MOST_MISSING: Final = 0.01  # of a list
+_FEW_UNITS: Final = 2_000  # given ones; of more, those that are listed as changed, and some beside
+PLAN: Final = pl.Schema(
+    {"collection": pl.String(), "requests": pl.Int64(), "seconds": pl.Float64()}
+)
 # A codelist of ten entries; only the header of its reply is read.
 _SMALL: Final = requests.codelist(wire.CODELISTS["ownership_types"])
 _ZONE: Final = ZoneInfo("Europe/Bratislava")
@@ -67,6 +75,7 @@ class Sync:
         folder: The folder.
         register: The register to copy.
         contents: Collections to keep the records of, beside those that are kept already.
+        given: Units to keep, beside those that are kept already; None for those, or for all.
         budget: The time that it may take.
         max_missing: As of `Mirror.sync`.
         progress: As of `Mirror.sync`.
@@ -75,6 +84,7 @@ class Sync:
     folder: Folder
     register: Register
     contents: Sequence[str]
+    given: pl.DataFrame | None
     budget: Budget
     max_missing: int | None
     progress: bool | None
@@ -94,6 +104,41 @@ class Sync:
         self.folder.sweep()
         return self._report.frame()
 
+    def plan(self, *, full: bool) -> pl.DataFrame:
+        """Return how many requests it takes; nothing is written.
+
+        What lists and records not yet read will name is estimated.
+        """
+        run = self.folder.newest()
+        settings = Settings("", None) if run is None else run.settings
+        see_given(self.folder.path, settings if run else None, self.given)
+        kept = {*settings.contents, *self.contents}
+        point = run.newest if run is not None and run.points else None
+        since = _day_before(point.started) if point else wire.BEGINNING
+        new = None
+        if self.given is not None or settings.units is not None:
+            given = self._new_given(settings)
+            keys = [*given["id"].drop_nulls(), *given["ico"].drop_nulls()]
+            new = dict(
+                plan(self.register._source, keys, Wanted(None))[
+                    "collection", "requests"
+                ].iter_rows()
+            )
+        requests = {"codelists": len(wire.CODELISTS) + 1}
+        for name in ("units", *(each for each in CONTENTS if each in kept)):
+            stands = standing_in(self.folder.path, run, name)
+            lacking, held = int(stands.is_lacking.sum()), int((~stands.is_lacking).sum())
+            if new is None:
+                requests[name] = lacking + getattr(self.register, name).count(changed_since=since)
+                continue
+            requests[name] = lacking + new.get(name, 0)
+            if full or (name == "units" and len(settings.units or ()) <= _FEW_UNITS):
+                requests[name] += held
+        rate = self.register.rate
+        seconds = [None if rate is None else number / rate for number in requests.values()]
+        rows = {"collection": [*requests], "requests": [*requests.values()], "seconds": seconds}
+        return pl.DataFrame(rows, schema=PLAN)
+
     # What is there
 
     def _once(self, *, full: bool, whole: bool) -> None:
@@ -103,6 +148,7 @@ class Sync:
             files = [file for of, file in losses if of == log]
             warn(loss_text(self.folder.path, log, files, self.register.rate))
         writer.note()
+        self._first = writer.next("units")
         self._templates = Templates(self.register, writer, anew=full)
         while True:
             goes_on = writer.begin(self._first_days())
@@ -124,28 +170,28 @@ class Sync:
         """See by one request that the copy is of this register; return its writer.
 
         Raises:
-            UsageError: It is of another register, or an extract.
+            UsageError: It is of another register, or of all units where some were given.
             RegisterError: The register does not reply.
         """
         run, register, session = self.folder.newest(), self.register, self.register._session
         former = None if run is None else run.settings
-        if former is not None and former.units is not None:
-            raise UsageError(
-                f"{self.folder.path} is an extract, which no sync brings in step",
-                cure="sync the mirror it was taken from, and extract again",
-            )
+        see_given(self.folder.path, former, self.given)
         if former is not None and session.remote and register.base_url != former.register:
             raise self._another(former.name, register.base_url)  # also where none can be reached
         try:
             session.exchange.get(_SMALL)
         except KeyboardInterrupt as interrupt:
             raise Interrupted("interrupted before anything was fetched") from interrupt
-        new = Settings(register.base_url, session.exchange.invented or None)
+        units = None if self.given is None else ()
+        new = Settings(register.base_url, session.exchange.invented or None, units=units)
         if former is not None and former.name != new.name:
             raise self._another(former.name, new.name)
         settings = former or new
         kept = {*settings.contents, *self.contents}
         settings = replace(settings, contents=tuple(name for name in CONTENTS if name in kept))
+        if settings.units is not None:
+            with resumable("while numbers were looked up"):
+                settings = self._with_given(settings)
         return Writer(self.folder, settings, self._today)
 
     def _another(self, former: str, new: str) -> UsageError:
@@ -154,9 +200,40 @@ class Sync:
             cure="give its register or another folder",
         )
 
+    def _new_given(self, settings: Settings) -> pl.DataFrame:
+        """Return the given units that settings have not, and the IČO of nobody."""
+        given = pl.DataFrame(schema=GIVEN) if self.given is None else self.given
+        awaited = [ico for ico, ids in settings.icos.items() if not ids]
+        units, known = settings.units or (), {*settings.icos} - {*awaited}
+        given = pl.concat([pl.DataFrame({"id": None, "ico": awaited}, schema=GIVEN), given])
+        is_known = pl.col("id").is_in(list(units)) | pl.col("ico").is_in(list(known))
+        return given.filter(~is_known.fill_null(value=False)).unique(maintain_order=True)
+
+    def _with_given(self, settings: Settings) -> Settings:
+        """Add the units that were given since; IČO of nobody are looked up again."""
+        found = looked_up(self.register._source, self._new_given(settings), self.progress)
+        units = {*(settings.units or ()), *found["id"].drop_nulls()}
+        icos = {**settings.icos}
+        for ico, ids in found.drop_nulls("ico").group_by("ico").agg("id").sort("ico").iter_rows():
+            icos[ico] = tuple(id_ for id_ in ids if id_ is not None)
+        if absent := [ico for ico, ids in icos.items() if not ids]:
+            more = " …" if len(absent) > 5 else ""
+            warn(
+                f"no unit has {len(absent):,} of the given IČO: {', '.join(absent[:5])}{more}; the "
+                "next sync looks them up again"
+            )
+        return replace(settings, units=(*sorted(units),), icos=icos)
+
     def _set_aside(self) -> None:
+        with contextlib.suppress(MirrorError):
+            run = self.folder.newest()
+            if run is not None and run.settings.units is not None:
+                former = pl.DataFrame({"id": run.settings.units, "ico": None}, schema=GIVEN)
+                self.given = former if self.given is None else pl.concat([former, self.given])
         names = ["units", *self.contents]
-        counts = {name: getattr(self.register, name).count() for name in names}
+        counts = {"units": 0 if self.given is None else self.given.height}
+        if self.given is None:
+            counts = {name: getattr(self.register, name).count() for name in names}
         rate = self.register.rate
         time = "" if rate is None else f", about {duration(sum(counts.values()) / rate)}"
         warn(
@@ -184,9 +261,13 @@ class Sync:
         writer, points = self._writer, self._writer.run.points
         if not points:
             return dict.fromkeys(COLLECTIONS, wire.BEGINNING)
-        with legible(writer.path):
-            changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
-            newest = changed.collect().item()
+        if writer.run.settings.units is None:
+            with legible(writer.path):
+                changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
+                newest = changed.collect().item()
+        else:  # which may not have changed for years: the last point that is of no later day
+            starts = [point.started for point in points if point.started <= writer.today]
+            newest = starts[-1] if starts else wire.BEGINNING
         days = [points[-1].started, writer.today, *([] if newest is None else [newest])]
         first = dict.fromkeys(COLLECTIONS, _day_before(min(days)))
         for name in COLLECTIONS:
@@ -201,8 +282,10 @@ class Sync:
         """Walk the lists, and fetch all units that they name."""
         writer = self._writer
         assert writer.under_way is not None
+        settings = writer.run.settings
         for name in COLLECTIONS:  # in the order of the report
-            self._report.counts(name, writer.under_way.lists[name].since)
+            since = writer.under_way.lists[name].since
+            self._report.counts(name, since if self._is_walked(name) else None)
         counts = self._report.counts("codelists")
         with self._report.measured(counts), resumable("in codelists"):
             self._codelists(counts)
@@ -213,16 +296,72 @@ class Sync:
                 lost = [file.since for file in writer.open_losses(name, names=True) if file.since]
                 if full and writer.run.points:
                     lost.append(wire.BEGINNING)
-                if lost:
+                if settings.units is not None:
+                    self._look_at_given(name, full=full)
+                elif lost:
                     self._list_anew(name, min(lost), counts)
-                if not walk.is_done:
+                if not walk.is_done and self._is_walked(name):
                     self._list(name, counts, goes_on=goes_on)
         with resumable("while records were fetched"):
             self._name_lost()
             if "reports" in writer.run.settings.contents:
                 self._templates.complete()
             self._records().fetch_units()
+        if settings.units is not None:
+            self._name_filings()
         writer.point(self._whole())
+
+    # Given units
+
+    def _is_walked(self, name: str) -> bool:
+        """Return whether the list of changes of a collection is to be walked."""
+        run = self._writer.run
+        if run.settings.units is None:
+            return True
+        kept = name in run.settings.contents
+        return bool(run.points) and (kept or (name == "units" and not self._are_few))
+
+    @property
+    def _are_few(self) -> bool:
+        """Whether the given units are so few that each sync requests them all."""
+        return len(self._writer.run.settings.units or ()) <= _FEW_UNITS
+
+    def _look_at_given(self, name: str, *, full: bool) -> None:
+        """Name the units that are new, and look again at those held that are due."""
+        writer, stands = self._writer, self._writer.standing(name)
+        assert writer.under_way is not None
+        held = pl.Series("id", stands.ids[stands.is_listed & ~stands.is_lacking])
+        if full:
+            writer.look_again(name, held)
+        if name != "units":
+            return
+        if not writer.under_way.lists[name].is_done:
+            # What this sync has requested already, for lists that were cut off, is as it is.
+            former = stands.answered[stands.is_listed & ~stands.is_lacking] < self._first
+            writer.look_again(name, held.filter(pl.Series(former) & self._is_due(held)))
+            if not self._is_walked(name):
+                writer.walked(name, None, is_done=True)
+        given = pl.Series("id", writer.run.settings.units, dtype=pl.Int64)
+        new = given.filter(~is_among(given, pl.Series(stands.ids)))
+        writer.append_ids(name, new.to_frame(), LISTED)
+
+    def _is_due(self, ids: pl.Series) -> pl.Series:
+        """Return which units are requested whether a list names them or not: each in 30 days."""
+        points, today = self._writer.run.points, self._writer.today
+        days = 30 if self._are_few or not points else (today - points[-1].started).days
+        return ((today.toordinal() % 30 + 30 - ids % 30) % 30) < days
+
+    def _name_filings(self) -> None:
+        """Name the statements and annual reports that records of units name."""
+        writer = self._writer
+        for name, column in OWNED.items():
+            with legible(writer.path):
+                named = ids_named([writer.scan("units", names=False)], column).alias("id")
+            new = named.filter(~is_among(named, pl.Series(writer.standing(name).ids)))
+            writer.append_ids(name, new.to_frame(), NAMED)
+            self._report.counts(name).new += len(new)
+
+    # Lists
 
     def _list(self, name: str, counts: Counts, *, goes_on: bool) -> None:
         """Walk a list of changes from where it was cut off, and write down what it names."""
@@ -237,6 +376,8 @@ class Sync:
             pages.clear()
             before = writer.under_way
             writer.walked(name, int(ids[-1]) if len(ids) else None, is_done=is_done)
+            if writer.run.settings.units is not None:  # what is new is named by records
+                ids = ids.filter(is_among(ids, pl.Series(stands.ids)))
             new = ids.filter(~is_among(ids, is_named))
             if name != "units":
                 known = int(is_among(new, pl.Series(stands.ids)).sum())
@@ -244,8 +385,7 @@ class Sync:
                 counts.new += len(new) - known
             # What is held is looked at again, and named if it has changed.
             held, unknown = new.filter(is_among(new, is_held)), new.filter(~is_among(new, is_held))
-            if len(held):
-                writer.again[name] = pl.concat([writer.again.get(name, held.clear()), held])
+            writer.look_again(name, held)
             try:
                 writer.append_ids(name, unknown.to_frame(), LISTED, walk.since)
             except MirrorError:
@@ -316,9 +456,10 @@ class Sync:
             counts.gone += len(missing)
 
     def _name_lost(self) -> None:
-        """Name the reports that records name, where what named them is lost."""
+        """Name the reports that records name, where no list does, or what named them is lost."""
         writer = self._writer
-        if writer.open_losses("reports", names=True):
+        is_part = writer.run.settings.units is not None
+        if is_part or writer.open_losses("reports", names=True):
             with legible(writer.path):
                 named = ids_named([writer.scan(owner, names=False) for owner in OWNED], REPORTS_OF)
             new = named.filter(~is_among(named, pl.Series(writer.standing("reports").ids)))
@@ -404,6 +545,20 @@ def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -
         f"{text}; this sync {' and '.join(parts)}. Days that counted these rows, and what changed "
         "on them, cannot be shown any longer"
     )
+
+
+def see_given(path: Path, settings: Settings | None, given: pl.DataFrame | None) -> None:
+    """See that units can be given to what is in a folder.
+
+    Raises:
+        UsageError: It is of all units.
+    """
+    if given is not None and settings is not None and settings.units is None:
+        raise UsageError(
+            f": the mirror at {path} is of all units",
+            argument="units",
+            cure="leave units= out, or give another folder",
+        )
 
 
 @contextlib.contextmanager

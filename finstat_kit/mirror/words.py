@@ -8,18 +8,19 @@ from typing import Final
 
 from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
-from finstat_kit.errors import UsageError
+from finstat_kit.errors import NotHeld
+from finstat_kit.frames.text import number_format
 from finstat_kit.mirror.storage.runs import Point, Settings
 
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "sample": "vymyslené údaje ukážky finstat_kit",
-        "extract": "výber (jednotky: {})",
+        "given": "dané jednotky: {}",
         "copied": "kópia k",
     },
     "en": {
         "sample": "invented data of a finstat_kit sample",
-        "extract": "extract (units: {})",
+        "given": "given units: {}",
         "copied": "copied as of",
     },
 }
@@ -40,7 +41,7 @@ def repr_of_mirror(
     source = settings.name if settings else "nothing yet"
     part = ""
     if settings and settings.units is not None:
-        part = f", extract (units: {len(settings.units)})"
+        part = f", given units: {len(settings.units):,}"
     state = f"as of {point.started}" if point else "no complete sync yet"
     at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
     return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
@@ -58,7 +59,7 @@ def citation(settings: Settings, day: date, lang: Lang) -> str:
     return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(settings, day, lang)}."
 
 
-def not_held(name: str, ids: list[int], many: int, *, day: date | None, part: bool) -> UsageError:
+def not_held(name: str, ids: list[int], many: int, *, day: date | None) -> NotHeld:
     """Return the error for listed records that are not held.
 
     Args:
@@ -66,34 +67,46 @@ def not_held(name: str, ids: list[int], many: int, *, day: date | None, part: bo
         ids: Those records.
         many: How many were requested.
         day: Of a frozen state.
-        part: Whether the mirror is of some units alone.
     """
     cure = "sync() goes on with them, holdings() says how far it is"
-    if part:
-        cure = "extract again from a mirror that holds them"
-    elif day is not None:
+    if day is not None:
         cure = f"take a later day than {day}, once sync() has fetched them"
-    return UsageError(
-        f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}",
-        cure=cure,
+    return NotHeld(f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}", cure=cure)
+
+
+def not_kept(name: str, path: Path, *, day: date | None) -> NotHeld:
+    """Return the error for a collection without records."""
+    cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
+    if day is not None:
+        cure = f"take a later day than {day}, on which their records were kept"
+    return NotHeld(
+        f"of {name} this mirror holds the ids alone",
+        cure=f"{cure}, or use the register: fk.use(fk.LIVE)",
     )
 
 
-def not_there(what: str) -> UsageError:
+def not_there(what: str) -> NotHeld:
     """Return the error for what no mirror holds."""
-    return UsageError(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
+    return NotHeld(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
 
 
-def not_kept(name: str, path: Path, *, day: date | None, part: bool) -> UsageError:
-    """Return the error for a collection without records."""
-    cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
-    if part:
-        cure = "extract again from a mirror that keeps them"
-    elif day is not None:
-        cure = f"take a later day than {day}, on which their records were kept"
-    return UsageError(
-        f"of {name} this mirror holds the ids alone",
-        cure=f"{cure}, or use the register: fk.use(fk.LIVE)",
+def not_given(name: str, ids: list[int], many: int, given: int, *, day: date | None) -> NotHeld:
+    """Return the error for records that are not those of the given units.
+
+    Args:
+        name: Of the collection.
+        ids: Those records.
+        many: How many were requested.
+        given: Number of the given units.
+        day: Of a frozen state.
+    """
+    on_it = "" if day is None else f" as of {day}"
+    add = "fk.Mirror(…, units=…).sync(), " if name == "units" and day is None else ""
+    return NotHeld(
+        f"{len(ids):,} of {many:,} {name} are not in this mirror of {given:,} given units{on_it}: "
+        f"{ids[:5]}; the register may have them",
+        cure=f"{'add them: ' * bool(add)}{add}{'or ' * bool(add)}use the register: "
+        "fk.use(fk.LIVE), or a mirror of all units",
     )
 
 
@@ -104,7 +117,7 @@ def _name(settings: Settings, lang: Lang, *, cited: bool = False) -> str:
 
 
 def _copied(settings: Settings, day: date, lang: Lang) -> str:
-    words = _WORDS[lang]
-    units = settings.units
-    part = "" if units is None else ", " + words["extract"].format(len(units))
+    words, part = _WORDS[lang], ""
+    if settings.units is not None:
+        part = f", {words['given'].format(number_format.whole(len(settings.units), lang))}"
     return f"{part}, {words['copied']} {day}"

@@ -111,9 +111,7 @@ class ChangePicker(base.Picker):
 
     def code(self) -> str:
         """Return Python that fetches the records of the units changed since the day."""
-        return reproduce.by_day(
-            self._register, requested_day(self._register, self.value), None, None
-        )
+        return reproduce.by_day(self._register, requested_day(self.value), None, None)
 
     @traitlets.validate("value")
     def _day(self, proposal: traitlets.Bunch) -> date | None:
@@ -148,7 +146,10 @@ class ChangePicker(base.Picker):
     def _count(self, day: date | None, _: Callable[[], bool]) -> int:
         if is_later(self._register, day):
             return 0
-        return self._register.units.count(changed_since=requested_day(self._register, day))
+        units, since = self._register.units, requested_day(day)
+        if self._register._source.part().given is None:
+            return units.count(changed_since=since)
+        return int(units.scan(changed_since=since).select(pl.len()).collect().item())
 
     def _draw(self) -> None:
         """Show the state of the newest question; called on any thread."""
@@ -167,7 +168,9 @@ class ChangePicker(base.Picker):
             days = {"day": day_text(day, self.lang), "today": day_text(register.today, self.lang)}
             return texts["later"].format(**days)
         units = number_format.units(outcome.answer or 0, self.lang)
-        return texts["in_register"].format(units=units, since=self._since(day))
+        is_part = register._source.part().given is not None
+        text = texts["among_given" if is_part else "in_register"]
+        return text.format(units=units, since=self._since(day))
 
     def _static(self) -> str:
         day = self.value and day_text(self.value, self.lang)
@@ -179,7 +182,7 @@ class ChangePicker(base.Picker):
         return base.table(["", ""], rows)
 
     def _since(self, day: date | None) -> str:
-        return since_text(day or self._register.since, self.lang)
+        return since_text(day, self.lang)
 
 
 def is_later(register: Register, day: date | None) -> bool:
@@ -187,10 +190,10 @@ def is_later(register: Register, day: date | None) -> bool:
     return day is not None and day > register.today
 
 
-def requested_day(register: Register, day: date | None) -> date | None:
-    """Return the day to request from a register; None for all its units."""
+def requested_day(day: date | None) -> date | None:
+    """Return the day to request; None for all units."""
     # A year typed into the calendar arrives digit by digit, as 0002, 0020, 0202 and 2026.
-    return register.since if day is None or day < wire.BEGINNING else day
+    return None if day is None or day < wire.BEGINNING else day
 
 
 def _button(name: str) -> ipywidgets.Button:

@@ -154,7 +154,7 @@ class Explorer(base.Picker):
         It fetches the records by the day since which they changed; a frame that was given is named
         in it, as ``units``.
         """
-        day = requested_day(self._register, self.change.value)
+        day = requested_day(self.change.value)
         level, code = self.location.level, self.location.value
         field = FIELDS[level] if level else None
         if self._given is None:
@@ -197,7 +197,9 @@ class Explorer(base.Picker):
         units = self._register.units
         if is_later(self._register, day):
             return pl.DataFrame(schema=UNITS)
-        ids = units.ids(changed_since=requested_day(self._register, day), progress=False)
+        if self._register._source.part().given is not None:
+            return units.scan(changed_since=requested_day(day)).collect()
+        ids = units.ids(changed_since=requested_day(day), progress=False)
         frames = [pl.DataFrame(schema=UNITS)]
         for block in ids.iter_slices(_BLOCK):
             if given_up():
@@ -271,7 +273,7 @@ class Explorer(base.Picker):
             by=by,
             place=self.location.name,
             narrowed=self.location.level != "municipality",
-            day=self.change.value or (self._register.since if self._given is None else None),
+            day=self.change.value,
             given=None if self._given is None else self._given.height,
             source=self._register._source_name(self.lang),
             lang=self.lang,

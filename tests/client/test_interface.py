@@ -29,7 +29,7 @@ REGISTER = [
     # What it estimates from a sample.
     "estimate",
     # What it is.
-    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "since", "invented",
+    "base_url", "page_size", "connections", "rate", "cache", "lang", "today", "invented",
     "stats", "cite", "close",
 ]  # fmt: skip
 SAMPLE = [

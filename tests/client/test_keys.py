@@ -382,9 +382,7 @@ def test_a_part_of_the_register_does_not_know_whose_an_ico_is(tmp_path: Path) ->
     assert filed.select("unit_id", "ico", "reason").rows() == [
         (ONE, ICO, "not_held"), (None, OTHER_ICO, "not_held"),
     ]  # fmt: skip
-    with pytest.raises(
-        fk.errors.NotFound, match=f"no unit has the IČO '{OTHER_ICO}'.*register may have"
-    ):
+    with pytest.raises(fk.errors.NotHeld, match=f"no unit with the IČO '{OTHER_ICO}'; use the reg"):
         part.units.get(OTHER_ICO)
 
 

@@ -1,4 +1,4 @@
-"""An extract: a few units as a small mirror, which never stands for the whole."""
+"""An extract: a few units copied into a mirror of given units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.protocol.wire import Reply
-from tests.support.mirrors import CODELISTS, LISTS, WAYS, ways_in_turn
+from tests.support.mirrors import CODELISTS
 from tests.support.registers import Watched
 
 DAY = date(2026, 6, 30)
@@ -57,42 +57,19 @@ def test_an_extract_answers_for_its_units(mirror: fk.Mirror, small: fk.Register)
 
 
 def test_an_extract_says_what_it_is(small: fk.Register) -> None:
-    """Citation, title and repr name source, extract and day."""
+    """Citation, title and repr name source, units and day."""
     assert small.cite(lang="en") == (
-        "Invented data of a finstat_kit sample, extract (units: 3), copied as of 2026-07-01."
+        "Invented data of a finstat_kit sample, given units: 3, copied as of 2026-07-01."
     )
     assert small.cite(lang="sk") == (
-        "Vymyslené údaje ukážky finstat_kit, výber (jednotky: 3), kópia k 2026-07-01."
+        "Vymyslené údaje ukážky finstat_kit, dané jednotky: 3, kópia k 2026-07-01."
     )
-    assert "seed=0; units=100, extract (units: 3), as of 2026-07-01>" in repr(small)
-
-
-@pytest.mark.parametrize(("way", "name", "since"), ways_in_turn(LISTS, [None, DAY, "2026-07-01"]))
-def test_an_extract_never_stands_for_the_whole(
-    small: fk.Register, way: str, name: str, since: str | date | None
-) -> None:
-    """Whatever needs a list is refused at the call, for every day; the text has the way out."""
-    with pytest.raises(fk.UsageError, match=rf"an extract of some units and has no list of {name}"):
-        WAYS[way](getattr(small, name), changed_since=since)
-
-
-def test_a_unit_outside_an_extract_is_not_missing(mirror: fk.Mirror, small: fk.Register) -> None:
-    """The text says that the register may have it."""
-    other = int(mirror.units.ids()["id"][-1])
-
-    with pytest.raises(
-        fk.errors.NotFound, match="extract of some units, the register may have them"
-    ):
-        small.units.get(other)
-    with pytest.warns(UserWarning, match="no unit matches; this mirror is an extract"):
-        assert small.units.find(str(other)).is_empty()
+    assert "seed=0; units=100, given units: 3, as of 2026-07-01>" in repr(small)
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m, e, p: fk.Mirror(e.path, register=fk.sample(100)).sync(), fk.UsageError,
-         "is an extract, which no sync brings in step"),
         (lambda m, e, p: m.extract(p, [210]), fk.UsageError, "exists already; give the name"),
         (lambda m, e, p: m.extract(p / "y" / "x", [210]), fk.UsageError, "there is no folder"),
         (lambda m, e, p: m.extract(p / "x", []), fk.UsageError, "an extract needs units"),
@@ -152,7 +129,7 @@ def test_an_extract_of_a_frozen_day_is_of_that_day(mirror: fk.Mirror, tmp_path: 
 
     with fk.using(f"mirror:{tmp_path / 'small'}@{DAY}") as small:
         assert_frame_equal(small.units.get(ids), frozen.units.get(ids))
-        assert small.cite(lang="en").endswith("extract (units: 3), copied as of 2026-06-30.")
+        assert small.cite(lang="en").endswith("given units: 3, copied as of 2026-06-30.")
     assert not frozen.units.get(ids).equals(mirror.units.get(ids))
     again = fk.Mirror(tmp_path / "small")
     assert again.snapshot().select(pl.len()).collect().item() == 3

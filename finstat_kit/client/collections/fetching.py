@@ -16,7 +16,6 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since, Years
-from finstat_kit.client.collections.listing import Listing
 from finstat_kit.client.collections.outage import DOUBTFUL, unless_down
 from finstat_kit.client.session import Session
 from finstat_kit.client.source import ANY, Allowance, Get, Outcome, Source, Wanted
@@ -184,10 +183,9 @@ class Requested(Source):
 
 
 def scan_by_ids(
-    source: Source, name: str, changed_since: Since, get: Get, errors: Literal["raise", "keep"]
+    ids: pl.DataFrame, name: str, get: Get, errors: Literal["raise", "keep"]
 ) -> pl.LazyFrame:
-    """Return the records of a collection as a lazy frame that reads them batch by batch."""
-    ids = Listing(source, name, changed_since).ids(connections=1, progress=False)
+    """Return the records of some ids of a collection, read batch by batch."""
     return ids.lazy().map_batches(
         partial(get, errors=errors),
         schema=KINDS[name].schema,

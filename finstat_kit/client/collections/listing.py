@@ -15,7 +15,7 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.client.source import Source
-from finstat_kit.errors import RegisterError, UsageError, attaching, invalid, warn
+from finstat_kit.errors import NotHeld, RegisterError, UsageError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
@@ -68,6 +68,8 @@ class Listing:
 
     def count(self) -> int:
         """Return the number of ids, see `Collection.count`."""
+        if (given := self._source.part().given) is not None:
+            raise not_listed(given, f"does not know how many {self._name} the register has")
         number = sum(map(self._source.count, self._queries))
         self._warn_if_empty(number)
         return number
@@ -108,8 +110,15 @@ class Listing:
         return frame
 
     def _warn_if_empty(self, number: int) -> None:
-        """Warn where nothing changed since a day that was counted back, and name that day."""
-        query = self._queries[0]
+        """Warn where nothing changed since a day that was counted back, and name that day.
+
+        Raises:
+            NotHeld: A mirror of given units has none with a number or a legal form.
+        """
+        query, given = self._queries[0], self._source.part().given
+        if given is not None and query.filters and not number:
+            said = " and ".join(f"{name} {value}" for name, value in query.filters.items())
+            raise not_listed(given, f"has no unit with {said}")
         if number or not self._counts_back or self._source.part().ends:
             return
         if query.filters or query.after_id:
@@ -237,27 +246,41 @@ def _over_one_connection(
     return sizes(), lambda: (pl.concat(frames, rechunk=True)["id"], listed.cursor)
 
 
-def answered_since(source: Source, name: str, changed_since: Since) -> date:
+def answered_since(source: Source, name: str, changed_since: Since, *, lists: bool = True) -> date:
     """Return the day that ``changed_since`` names, if the register can answer it.
 
+    Args:
+        source: What answers.
+        name: Name of the collection.
+        changed_since: As given.
+        lists: Whether the answer stands for the register, rather than for the records at hand.
+
     Raises:
-        UsageError: A mirror does not know the days of change, or has no lists.
+        UsageError: A mirror does not know the days of change.
+        NotHeld: It is of given units, and has no such list.
     """
     day = arguments.changed_since(changed_since, source.session.today)
     if changed_since is not None and day > (today := source.session.today()):
         warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
     part = source.part()
-    if part.extract:
-        raise UsageError(
-            f"this mirror is an extract of some units and has no list of {name}",
-            cure="give the ids of the records, or read all of them: .snapshot()",
-        )
+    if lists and part.given is not None and (name != "units" or day != wire.BEGINNING):
+        changed = "" if day == wire.BEGINNING else f" changed since {day}"
+        raise not_listed(part.given, f"has no list of {name}{changed}")
     if day != wire.BEGINNING and name in part.undated:
         raise UsageError(
             f"a mirror does not know when {name} changed",
             cure="leave out changed_since, or use the register",
         )
     return day
+
+
+def not_listed(given: int, fault: str) -> NotHeld:
+    """Return the error for what a mirror of given units cannot say of the register."""
+    return NotHeld(
+        f"this mirror of {given:,} given units {fault}",
+        cure="use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and "
+        "scan() of each collection have what is of these units",
+    )
 
 
 def _choices(

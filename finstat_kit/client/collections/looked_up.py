@@ -9,8 +9,9 @@ import polars as pl
 
 from finstat_kit import given_frames
 from finstat_kit.client.collections.fetching import get_records, refuse_long_work, requests_for
+from finstat_kit.client.collections.listing import not_listed
 from finstat_kit.client.source import ANY, Allowance, Source
-from finstat_kit.errors import NotFound
+from finstat_kit.errors import NotFound, NotHeld
 from finstat_kit.given_units import given_units
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
@@ -109,8 +110,10 @@ def records_given(
 
 def no_such_units(
     source: Source, icos: Sequence[str], partial: pl.DataFrame | None = None
-) -> NotFound:
+) -> NotFound | NotHeld:
     """Return the error for IČO of no unit."""
+    if (given := source.part().given) is not None:
+        return not_listed(given, f"has {_of_nobody(icos, 'no unit with')}")
     none = pl.Series("id", [], pl.Int64)
     cure = INVENTED if source.invented else ""
     if partial is not None and partial.height:
@@ -120,7 +123,7 @@ def no_such_units(
     )
 
 
-def _of_nobody(icos: Sequence[str]) -> str:
+def _of_nobody(icos: Sequence[str], nobody: str = "no unit has") -> str:
     unique = list(dict.fromkeys(icos))
     more = " …" if len(unique) > _MOST_SHOWN else ""
-    return f"no unit has the IČO {', '.join(map(repr, unique[:_MOST_SHOWN]))}{more}"
+    return f"{nobody} the IČO {', '.join(map(repr, unique[:_MOST_SHOWN]))}{more}"

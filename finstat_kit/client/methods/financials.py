@@ -241,7 +241,8 @@ def _units_found(
             records = records_with_gaps("units", ids, source)
         # The records show how many statements there are; before, their number was a guess.
         refuse(records, lookups(source, given) + ids.len())
-    return _Found(records, order, "not_held" if source.part().extract else "no_such_unit")
+    is_part = source.part().given is not None
+    return _Found(records, order, "not_held" if is_part else "no_such_unit")
 
 
 def warn_of_years(years: Years, today: date) -> None:

@@ -95,7 +95,7 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
             "in a mirror"
         )
         return
-    if source.part().extract:
+    if source.part().given is not None:
         warn(
             f"{number:,} rows have no number, and this mirror is a part of the register: a name "
             "may be another unit's too"

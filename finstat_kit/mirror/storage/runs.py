@@ -18,20 +18,8 @@ from finstat_kit.mirror.storage.files import (
     unreadable,
 )
 
-FORMAT: Final = 9
+FORMAT: Final = 10
 _BEFORE, _BETWEEN, _AFTER = b'{"sha256": "', b'", "content":\n', b"\n}\n"
-
-
-class Given(msgspec.Struct, frozen=True):
-    """A unit that the mirror was given to keep.
-
-    Attributes:
-        id: Of the unit.
-        since: The id of the point since which it is held; None until there is one.
-    """
-
-    id: int
-    since: str | None = None
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -42,12 +30,14 @@ class Settings(msgspec.Struct, frozen=True):
         invented: Name of the invented data by the register's replies; None for none.
         contents: The collections whose records are kept, beside units.
         units: The units that it was given, ascending; None for all.
+        icos: The IČO that it was given, with the units that have them: none where none was found.
     """
 
     register: str
     invented: str | None
     contents: tuple[str, ...] = ()
-    units: tuple[Given, ...] | None = None
+    units: tuple[int, ...] | None = None
+    icos: dict[str, tuple[int, ...]] = {}
 
     @property
     def name(self) -> str:

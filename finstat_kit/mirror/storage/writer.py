@@ -162,6 +162,12 @@ class Writer:
         if own:
             self._commit(self._with(*self._owed(), *own), self.under_way)
 
+    def look_again(self, name: str, ids: pl.Series) -> None:
+        """Note ids of a collection that are held, and are to be requested again."""
+        if len(ids):
+            former = self.again.get(name, ids.clear())
+            self.again[name] = pl.concat([former, ids]).unique().sort()
+
     def append_ids(
         self, name: str, ids: pl.DataFrame, kind: str, since: date | None = None
     ) -> None:
@@ -194,12 +200,8 @@ class Writer:
                 return
         run = self._with(*self._owed())
         before = new.day - timedelta(days=1)
-        units = run.settings.units and tuple(
-            replace(unit, since=unit.since or new.id) for unit in run.settings.units
-        )
         run = replace(
             run,
-            settings=replace(run.settings, units=units),
             lost_runs=tuple(replace(lost, last=lost.last or before) for lost in run.lost_runs),
             points=(*run.points, replace(new, upto=_upto(run))),
         )
@@ -222,10 +224,7 @@ class Writer:
         """Return what the log of a collection says of each id."""
         key = self.next(name), self.run.lost
         if name not in self._stands or self._stands[name][0] != key:
-            files, void = self.run.files.get(name, ()), void_in(self.run, name)
-            with legible(self.path):
-                stands = standing_of(self.path, name, files, void)
-            self._stands[name] = key, stands
+            self._stands[name] = key, standing_in(self.path, self.run, name)
         return self._stands[name][1]
 
     def _owed(self) -> list[Batch]:
@@ -284,6 +283,13 @@ def void_in(run: Run, name: str, point: Point | None = None) -> list[tuple[int, 
     known = {"", *(each.id for each in before)}
     lost = [loss for loss in run.lost if loss.log == "cells" and loss.point in known]
     return [(loss.file.first, loss.file.last) for loss in lost if name == "reports"]
+
+
+def standing_in(folder: Path, run: Run | None, name: str) -> Standing:
+    """Return what the log of a collection says of each id, rows above the newest point too."""
+    files = run.files.get(name, ()) if run else ()
+    with legible(folder):
+        return standing_of(folder, name, files, void_in(run, name) if run else [])
 
 
 def standing_of(
