@@ -2,6 +2,7 @@
 
     RegisterError                base class: what happened, where, and what to do next
     ├── UsageError               invalid argument; raised before any request (also a ValueError)
+    │   └── NotHeld              a mirror does not hold it; the register may have it
     ├── TransportError           no complete reply: connection, reset, timeout, truncated body, TLS
     ├── RegisterUnavailable      a reply, but not the register's: an HTML page, 5xx; `.blocked`
     ├── RateLimited              429 for longer than a request may wait; `.retry_after` in seconds
