@@ -6,7 +6,7 @@ import math
 import os
 import threading
 from collections.abc import Generator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from datetime import date, timedelta
 from functools import partial
@@ -19,7 +19,14 @@ from finstat_kit.arguments import Since, Years
 from finstat_kit.client.collections.outage import DOUBTFUL, unless_down
 from finstat_kit.client.session import Session
 from finstat_kit.client.source import ANY, Allowance, Get, Outcome, Source, Wanted
-from finstat_kit.errors import NotFound, ProtocolError, RegisterError, UsageError, invalid
+from finstat_kit.errors import (
+    Interrupted,
+    NotFound,
+    ProtocolError,
+    RegisterError,
+    UsageError,
+    invalid,
+)
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.records import KINDS, Kind, Record
 from finstat_kit.protocol.requests import Page, Query, Request, next_query
@@ -132,9 +139,13 @@ class Requested(Source):
         with self.fetched.lock:
             if template not in self.fetched.forms or refresh:
                 form = None
-                with suppress(NotFound):
+                try:
                     request = requests.template(template)
                     form = self._cached_for_the_day(request, refresh=refresh)
+                except NotFound:
+                    pass
+                except KeyboardInterrupt as interrupt:
+                    raise Interrupted("interrupted while a template was requested") from interrupt
                 self.fetched.forms[template] = form
             return self.fetched.forms[template]
 

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import sys
-import threading
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
@@ -21,7 +20,7 @@ from finstat_kit import progress
 from finstat_kit.errors import BadRequest
 from finstat_kit.frames.places.locations import LOCATIONS
 from tests.support.examples import slow
-from tests.support.faults import HANG, FaultServer, Step, reply
+from tests.support.faults import FaultServer, Step, reply
 from tests.support.registers import Scripted
 
 
@@ -398,27 +397,3 @@ def test_a_count_that_fails_costs_the_bar_its_total(
 
     assert ids["id"].to_list() == [1, 2]
     assert "2 ids" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("connections", [1, 4])
-def test_a_count_that_never_answers_holds_nothing_back(connections: int) -> None:
-    """The walk and its bar go on while the count waits, and end without it."""
-    walked = threading.Event()
-
-    class Waiting(Counted):
-        def _next(self, request: str) -> Sequence[Step]:
-            steps = super()._next(request)
-            if "zostavajuce" in request:
-                walked.wait(20)
-                return [HANG]
-            if len(self.asked) == 3:
-                walked.set()
-            return steps
-
-    pages = [reply(b'{"id":[%d],"existujeDalsieId":true}' % i) for i in (1, 2)]
-    last = reply(b'{"id":[3],"existujeDalsieId":false}')
-    with Waiting(*([page] for page in pages), [last]) as server, fk.Register(server.url) as reg:
-        ids = reg.units.ids(progress=True, connections=connections)["id"].to_list()
-        retries = reg.stats.retries
-
-    assert (ids, retries) == ([1, 2, 3], 0)
