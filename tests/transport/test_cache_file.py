@@ -219,13 +219,22 @@ def test_ctrl_c_does_not_wait_for_another_process(file: Path, connections: int) 
     """The wait for the file is of 0.4 s at most."""
     reg = Behind(fk.sample(30)).register(cache=file, connections=connections)
     ids = reg.units.ids()
+    struck_at: list[float] = []
+
+    def strike() -> None:
+        struck_at.append(time.monotonic())
+        _thread.interrupt_main()
+
+    def fetch_on() -> None:
+        while True:  # a busy machine may strike after the first error
+            with contextlib.suppress(CacheError):
+                reg.units.get(ids)
+
     with locked(file, "IMMEDIATE"):
-        strike = threading.Timer(0.05, _thread.interrupt_main)
-        strike.start()
-        begun = time.monotonic()
-        with pytest.raises((fk.errors.Interrupted, CacheError)):
-            reg.units.get(ids)
-        took = time.monotonic() - begun
+        threading.Timer(0.05, strike).start()
+        with pytest.raises(KeyboardInterrupt):
+            fetch_on()
+    took = time.monotonic() - struck_at[0]
 
     assert took < 1
     assert reg.units.get(ids).height == ids.height
