@@ -92,7 +92,7 @@ def unit_page(
         "unit",
         unit if isinstance(unit, str) else ...,
     )
-    money = ratios.ratios(reg.financials(record), keep=True)
+    money = ratios.computed(reg.financials(record).lazy(), keep=True).collect()
     assert isinstance(money, pl.DataFrame)
     is_public = "public" in money["family"].drop_nulls().tail(1).cast(pl.String)
     wanted = _PUBLIC if is_public else _BUSINESS

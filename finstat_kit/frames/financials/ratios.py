@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from finstat_kit.calls import checked_call
-from finstat_kit.errors import invalid
+from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials import assemble, items
 from finstat_kit.given_frames import Frame, not_polars
 from finstat_kit.protocol.shipped import read
@@ -142,6 +142,7 @@ LISTED: Final = pl.Schema(
         "forms": pl.List(pl.Int32),
     }
 )
+_SHOWN: Final = 3  # ratios that a warning names
 _PART: Final = re.compile(r"([+-]?) ?(\w+)")
 
 
@@ -181,7 +182,8 @@ def ratios(
         some legal forms only: ``pravnaForma``), the scores ``altman_z`` and ``in05`` (Float64; on
         699 and 687 alone, which differ by accruals); and ``excluded`` (List of String: the ratios
         that are null because their divisor is not above zero, such as ``roe`` with negative
-        equity). Those that the columns of the frame suffice for, whatever its rows:
+        equity). Those that the columns of the frame suffice for, whatever its rows (a warning names
+        the others, and the items that they lack):
         ``debt_to_revenue``, ``personnel_cost_share`` and ``transfer_share`` are of public bodies,
         the others of businesses, and null elsewhere.
 
@@ -207,7 +209,24 @@ def ratios(
         return listed(frame)
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise not_polars("frame", frame)
-    schema = frame.lazy().collect_schema()
+    columns = frame.lazy().collect_schema().names()
+    lacking = {name: [part for part in columns_of(name) if part not in columns] for name in NAMES}
+    left_out = {name: parts for name, parts in lacking.items() if parts}
+    # A frame of the items of some ratios has been asked for these alone.
+    if left_out and any(not set(columns).isdisjoint(_items_of(_ALL[name])) for name in left_out):
+        first = [f"{name} (no {', '.join(parts)})" for name, parts in left_out.items()][:_SHOWN]
+        more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
+        warn(
+            f"ratios left out for lack of items: {'; '.join(first)}{more}; name ratios in "
+            "items= of fk.financials, which brings what they need, or leave it out"
+        )
+    table = computed(frame.lazy(), keep=keep)
+    return table.collect() if isinstance(frame, pl.DataFrame) else table
+
+
+def computed(frame: pl.LazyFrame, *, keep: bool) -> pl.LazyFrame:
+    """Return the ratios that the columns of a frame suffice for; see `ratios`."""
+    schema = frame.collect_schema()
     columns = schema.names()
     computable = [name for name in NAMES if set(columns_of(name)).issubset(columns)]
     if not computable:

@@ -77,7 +77,7 @@ def with_value(frame: labels.Frame, value: str) -> pl.DataFrame:
         UsageError: There is none.
     """
     if check(value, labels.schema_of(frame)):
-        return ratios.ratios(frame.lazy(), keep=True).collect()
+        return ratios.computed(frame.lazy(), keep=True).collect()
     return frame.lazy().collect()
 
 
