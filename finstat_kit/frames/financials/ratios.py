@@ -183,7 +183,7 @@ def ratios(
         699 and 687 alone, which differ by accruals); and ``excluded`` (List of String: the ratios
         that are null because their divisor is not above zero, such as ``roe`` with negative
         equity). Those that the columns of the frame suffice for, whatever its rows (a warning names
-        the others, and the items that they lack):
+        the others and the items that they lack, where the frame has items of no ratio):
         ``debt_to_revenue``, ``personnel_cost_share`` and ``transfer_share`` are of public bodies,
         the others of businesses, and null elsewhere.
 
@@ -212,8 +212,9 @@ def ratios(
     columns = frame.lazy().collect_schema().names()
     lacking = {name: [part for part in columns_of(name) if part not in columns] for name in NAMES}
     left_out = {name: parts for name, parts in lacking.items() if parts}
-    # A frame of the items of some ratios has been asked for these alone.
-    if left_out and any(not set(columns).isdisjoint(_items_of(_ALL[name])) for name in left_out):
+    # Where every item serves a ratio that there is, these alone were wanted.
+    used = {part for name in NAMES if name not in left_out for part in columns_of(name)}
+    if left_out and not used.issuperset(set(items.names()).intersection(columns)):
         first = [f"{name} (no {', '.join(parts)})" for name, parts in left_out.items()][:_SHOWN]
         more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
         warn(
