@@ -12,7 +12,7 @@ Total = Callable[[], int | None]
 
 @contextmanager
 def bar(
-    what: str, total: int | Total, *, watched: bool, progress: bool | None
+    what: str, total: int | Total, *, watched: bool, progress: bool | None, scaled: bool = False
 ) -> Iterator[Advance]:
     """Show a bar with rate and time left as long as the block lasts.
 
@@ -23,6 +23,7 @@ def bar(
         watched: Whether the work may take long enough for a bar, as requests to a real host do.
         progress: True or False forces the choice; None shows a bar for such work in a notebook or
             on a terminal.
+        scaled: Whether numbers are shown in thousands and millions, as those of bytes are.
 
     Yields:
         A function to call with the number of things done.
@@ -38,7 +39,7 @@ def bar(
     else:
         from tqdm import tqdm as shown  # type: ignore[assignment]
     number = total if isinstance(total, int) else total()
-    with shown(total=number, unit=f" {what}", unit_scale=False, smoothing=0.1) as tqdm_bar:
+    with shown(total=number, unit=f" {what}", unit_scale=scaled, smoothing=0.1) as tqdm_bar:
         yield tqdm_bar.update
 
 

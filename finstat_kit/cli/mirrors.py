@@ -1,4 +1,4 @@
-"""The commands that keep and describe a mirror: `sync`, `mirror`."""
+"""The commands that keep and describe a mirror: `sync`, `pull`, `mirror`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from finstat_kit import arguments
 from finstat_kit.cli import options
 from finstat_kit.cli.output import Output, harmless
 from finstat_kit.cli.reading import FILE, ids_in
@@ -51,16 +52,41 @@ def sync(
 
 
 @click.command()
+@click.argument("url")
+@click.argument("folder")
+@click.option("--full", is_flag=True, help="Compare all bytes, and fetch what is damaged.")
+@click.option("--anew", is_flag=True, help="Replace what is here, of whatever history.")
+@click.option("--dry-run", is_flag=True, help="Print the report, and change nothing.")
+@options.output
+def pull(url: str, folder: str, output: Output, **passed: bool) -> None:
+    """Copy the published mirror at URL into FOLDER, or what is new there."""
+    from finstat_kit.mirror.mirror import Mirror
+
+    output.write(Mirror(folder).pull(url, **passed))
+
+
+@click.command()
 @click.argument("folder")
 @click.option("--verify", is_flag=True, help="Look for damage; exit code 1 if there is any.")
+@click.option(
+    "--files",
+    metavar="NEWEST.JSON",
+    help="List the files that have to be at the place of a copy before this copy of newest.json.",
+)
 @options.output
-def mirror(folder: str, verify: bool, output: Output) -> None:
-    """Describe the mirror in FOLDER, or verify it."""
+def mirror(folder: str, verify: bool, files: str | None, output: Output) -> None:
+    """Describe the mirror in FOLDER, verify it, or list the files of a copy."""
     from finstat_kit.mirror.mirror import Mirror
 
     if output.given and not verify:
         raise click.UsageError("options of the output go with --verify")
     copy = Mirror(folder)
+    if files is not None:
+        from finstat_kit.mirror.pull import needed
+
+        for path in needed(copy.path, arguments.file("files", files)):
+            click.echo(path)
+        return
     if not verify:
         click.echo(harmless(repr(copy)))
         return

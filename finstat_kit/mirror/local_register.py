@@ -84,7 +84,7 @@ class LocalRegister(Register):
         point = None
         with contextlib.suppress(UsageError):
             point = run.on(self._day) if run and run.points else None
-        return words.repr_of_mirror(self._given, run.settings if run else None, point, self._day)
+        return words.repr_of_mirror(self._given, run, point, self._day)
 
     @property
     def invented(self) -> bool | None:
@@ -315,7 +315,7 @@ class LocalRegister(Register):
         return words.source_text(self._folder.complete().settings, self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
-        return words.citation(self._folder.complete().settings, self.today, lang)
+        return words.citation(self._folder.complete(), self.today, lang)
 
     def _records_of(self, name: str, ids: pl.Series) -> pl.DataFrame:
         """Return the records of some ids that the register lists.

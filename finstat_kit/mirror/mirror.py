@@ -18,8 +18,11 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.given_units import given_units
 from finstat_kit.mirror.changes import changes_in
+from finstat_kit.mirror.compare import compared
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
+from finstat_kit.mirror.pull import Pull
+from finstat_kit.mirror.source import published
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import COLLECTIONS, CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
@@ -34,6 +37,7 @@ HOLDINGS: Final = pl.Schema(
         "from_id": pl.Int64(),
         "lacking": pl.Int64(),
         "seconds": pl.Float64(),
+        "pulled": pl.String(),
     }
 )
 UNREAD: Final = pl.Schema(
@@ -178,6 +182,90 @@ class Mirror(LocalRegister):
         with self._folder.writing():
             return sync.go(full=bool(full), anew=bool(anew))
 
+    def pull(
+        self,
+        url: str | Path,
+        *,
+        full: bool = False,
+        anew: bool = False,
+        dry_run: bool = False,
+        progress: bool | None = None,
+    ) -> pl.DataFrame:
+        """Copy a published mirror: the first time all of it, later only what is new there.
+
+        Each file is compared with its name, the SHA-256 of its bytes; the state here changes at
+        once, after the last. What has come before an error is not fetched again. A pull goes
+        forward or not at all: what was synced here since, and an older state there, stay apart.
+        `sync` goes on from what was pulled, and the next pull is refused then.
+
+        From ``newest.json``, the run that it names, and its files.
+
+        Args:
+            url: The address of the published mirror, or a directory.
+            full: Compare the bytes of all files here, and fetch those that are damaged.
+            anew: Replace what is here, of whatever history; files of equal name are kept.
+            dry_run: Return the report, and change nothing.
+            progress: Show a bar of bytes; None shows one on a terminal or in a notebook.
+
+        Returns:
+            One row per log, and one of the points: ``log``, ``new`` (Int64: rows, or points),
+            ``dropped`` (Int64: rows of a sync here that was cut off, or points whose run was lost
+            there), ``files`` and ``bytes`` (Int64: fetched), ``day`` (Date: of the newest point).
+
+        Raises:
+            UsageError: What is there is of another register or history, or is no mirror.
+            MirrorError: Another process is writing, or the disk cannot be written or is too small.
+            RegisterError: A request failed; the next pull goes on from there.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> source = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
+            >>> report = source.sync()
+            >>> mirror = fk.Mirror(tempfile.mkdtemp())
+            >>> mirror.pull(source.path).select("log", "new", "day").rows()[-1]
+            ('points', 1, datetime.date(2026, 6, 30))
+            >>> mirror.units.count()
+            100
+        """
+        source = published(url)
+        if source.name == self.path.as_posix():
+            raise UsageError(": it is this mirror", argument="url", value=str(url))
+        pull = Pull(self._folder, source, bool(full), bool(anew), progress)
+        if dry_run:
+            return pull.plan()
+        with self._folder.writing():
+            return pull.go()
+
+    def compare_with(self, register: Register | str, n: int = 300) -> pl.DataFrame:
+        """Compare random records with those of a register: whether a copy can be trusted.
+
+        Args:
+            register: A URL, `fk.LIVE`, a `Register` or sample.
+            n: The number of records of each collection.
+
+        Returns:
+            One row per collection whose records are kept: ``collection``; ``compared``, of which
+            ``equal``, ``changed`` (other there, where it was changed on the day on which it was
+            seen here or later), ``gone`` (no longer there), ``unreadable`` (there) and
+            ``differing`` (other without such a change) (Int64); ``ids`` (List of Int64: of the
+            differing ones), ``bound`` (Float64: with 95 % confidence, no larger share of all
+            records differs; null where none could be compared).
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            RegisterError: A request failed.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> register = fk.sample(100)
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
+            >>> report = mirror.sync()
+            >>> mirror.compare_with(register, n=50).select("equal", "differing", "bound").rows()
+            [(50, 0, 0.058155055...)]
+        """
+        n = arguments.whole("n", n, 1, 10_000)
+        return compared(self._state(), self._records_of, current.named(register), n)
+
     def snapshot(
         self, collection: CollectionName = "units", *, as_of: str | date | None = None
     ) -> pl.LazyFrame:
@@ -250,9 +338,10 @@ class Mirror(LocalRegister):
         Returns:
             One row per collection whose records are kept: ``collection``, ``listed`` (Int64: ids
             in the register's list), ``held`` (Int64: current records), ``from_id`` (Int64: all
-            listed ids from this one up are held; null where none), ``lacking`` (Int64) and
+            listed ids from this one up are held; null where none), ``lacking`` (Int64),
             ``seconds`` (Float64: what the lacking ones take at the rate of the register that is
-            copied; null without a register or a limit).
+            copied; null without a register or a limit) and ``pulled`` (String: where the mirror
+            was pulled from; null where it was not).
 
         Raises:
             MirrorError: No sync is complete yet.
@@ -265,6 +354,7 @@ class Mirror(LocalRegister):
             [('units', 100, 100, 0)]
         """
         state = self._state()
+        pulled = state.run.pulled and state.run.pulled.url
         register = current.named(self._copied) if self._copied is not None else None
         rate = register.rate if register else None
         rows = []
@@ -275,7 +365,7 @@ class Mirror(LocalRegister):
             first = None if whole.is_empty() else whole.min()
             seconds = None if rate is None else lack.len() / rate
             held = listed.len() - lack.len()
-            rows.append((name, listed.len(), held, first, lack.len(), seconds))
+            rows.append((name, listed.len(), held, first, lack.len(), seconds, pulled))
         return pl.DataFrame(rows, schema=HOLDINGS, orient="row")
 
     def unreadable(self) -> pl.DataFrame:
@@ -371,7 +461,7 @@ class Mirror(LocalRegister):
             0
         """
         rows: list[tuple[str, int, int, str]] = []
-        files = []
+        run, files = None, []
         try:
             run = self._folder.newest()
             if run is None:
@@ -386,7 +476,7 @@ class Mirror(LocalRegister):
         for file in files:
             meaning = file.fault(self.path, whole=True)
             if meaning:
-                meaning += "; the next sync() requests what it held again"
+                meaning += f"; {run.cure}" if run else ""
             rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
         frame = pl.DataFrame(rows, schema=VERIFIED, orient="row")
         return frame.sort(pl.col("meaning") == "", "file")

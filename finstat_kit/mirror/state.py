@@ -271,7 +271,7 @@ class State:
         rows = f"{loss.file.rows:,} rows of {name} that counted on {self.point.day} were lost"
         if after := self.run.after(loss):
             return DamagedError(f"{rows}; from {after.day} on they are whole again")
-        return DamagedError(rows, cure="the next sync() requests them again")
+        return DamagedError(rows, cure=self.run.cure)
 
 
 def _ends(ids: pl.Series) -> tuple[int, int]:

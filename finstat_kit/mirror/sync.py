@@ -143,7 +143,14 @@ class Sync:
 
     def _once(self, *, full: bool, whole: bool) -> None:
         writer = self._writer = self._opened()
+        is_pulled = writer.run.is_pulled
         losses = writer.drop_lost(whole=whole)
+        if losses and is_pulled and writer.run.pulled:
+            raise MirrorError(
+                f"{losses[0][1].path} of the mirror at {self.folder.path} is lost or damaged, and "
+                f"it was pulled from {writer.run.pulled.url}",
+                cure="pull(full=True) fetches what is lost; sync(anew=True) requests everything",
+            )
         for log in dict.fromkeys(log for log, _ in losses):
             files = [file for of, file in losses if of == log]
             warn(loss_text(self.folder.path, log, files, self.register.rate))

@@ -10,39 +10,42 @@ from finstat_kit.arguments import Lang
 from finstat_kit.client.register import source_name
 from finstat_kit.errors import NotHeld
 from finstat_kit.frames.text import number_format
-from finstat_kit.mirror.storage.runs import Point, Settings
+from finstat_kit.mirror.storage.runs import Point, Run, Settings
 
 _WORDS: Final[dict[Lang, dict[str, str]]] = {
     "sk": {
         "sample": "vymyslené údaje ukážky finstat_kit",
         "given": "dané jednotky: {}",
         "copied": "kópia k",
+        "pulled": "prevzatá z",
     },
     "en": {
         "sample": "invented data of a finstat_kit sample",
         "given": "given units: {}",
         "copied": "copied as of",
+        "pulled": "pulled from",
     },
 }
 
 
-def repr_of_mirror(
-    path: Path, settings: Settings | None, point: Point | None, day: date | None
-) -> str:
+def repr_of_mirror(path: Path, run: Run | None, point: Point | None, day: date | None) -> str:
     """Return the repr of a mirror.
 
     Args:
         path: The directory, as given.
-        settings: What it is of, None before the first sync.
+        run: The newest run, None before the first sync.
         point: What was last read of it, None without a complete sync.
         day: The day of a frozen state.
     """
+    settings = run.settings if run else None
     kind = "SAMPLE DATA " if settings and settings.invented else ""
     source = settings.name if settings else "nothing yet"
     part = ""
     if settings and settings.units is not None:
         part = f", given units: {len(settings.units):,}"
     state = f"as of {point.started}" if point else "no complete sync yet"
+    if run and run.pulled:
+        state += f", pulled from {run.pulled.url}"
     at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
     return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
 
@@ -52,11 +55,14 @@ def source_text(settings: Settings, day: date, lang: Lang) -> str:
     return f"{_name(settings, lang)}{_copied(settings, day, lang)}"
 
 
-def citation(settings: Settings, day: date, lang: Lang) -> str:
+def citation(run: Run, day: date, lang: Lang) -> str:
     """Return one line for a footnote: the source with its address and licence."""
-    name = _name(settings, lang, cited=True)
+    name = _name(run.settings, lang, cited=True)
     own = "://" not in name  # the case of an address is kept
-    return f"{name[0].upper() if own else name[0]}{name[1:]}{_copied(settings, day, lang)}."
+    copied = _copied(run.settings, day, lang)
+    if run.pulled:
+        copied += f", {_WORDS[lang]['pulled']} {run.pulled.url}"
+    return f"{name[0].upper() if own else name[0]}{name[1:]}{copied}."
 
 
 def not_held(name: str, ids: list[int], many: int, *, day: date | None) -> NotHeld:

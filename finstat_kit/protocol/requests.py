@@ -39,17 +39,25 @@ class Request(Generic[T]):
         read: Makes the value of a good reply's body; raises ProtocolError or NotJson. It alone
             decides what a body may be: some files are pages of HTML.
         cap: Maximum number of bytes of a body, unpacked.
+        is_file: Whether it is a file of a web server: its deadline is for the next byte, and none
+            is for the whole.
     """
 
     path: str
     read: Callable[[bytes], T]
     parameters: Mapping[str, str | int] = field(default_factory=dict)
     cap: int = wire.PAGE_CAP
+    is_file: bool = False
 
     @property
     def target(self) -> str:
         """Path and query as sent."""
         return self.path + ("?" + urlencode(self.parameters) if self.parameters else "")
+
+    @property
+    def who(self) -> str:
+        """Who answers it, for messages."""
+        return "the server" if self.is_file else "the register"
 
 
 @dataclass(frozen=True, slots=True)

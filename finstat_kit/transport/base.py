@@ -88,7 +88,7 @@ class FinalTransportError(TransportError):
     """A permanent failure below HTTP, not worth another attempt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Limits:
     """The limits of one attempt."""
 
@@ -96,6 +96,12 @@ class Limits:
     clock: Callable[[], float]
     cap: int  # bytes of the body, unpacked
     stop: threading.Event | None = None
+    idle: float | None = None  # seconds by which each byte that comes moves the deadline on
+
+    def came(self) -> None:
+        """Note that bytes have come."""
+        if self.idle is not None:
+            self.deadline = self.clock() + self.idle
 
     def left(self) -> float:
         """Return the seconds left; raise if the work was stopped."""

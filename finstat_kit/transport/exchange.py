@@ -191,9 +191,11 @@ class Exchange:
             error = passing.error
             error.attempts = attempt
             error.url = error.url or url
+            if request.is_file:  # that bytes came for long is no reason to give up
+                started = self._timing.clock()
             seconds_left = started + TOTAL_SECONDS - self._timing.clock()
             if passing.retry_after is not None and passing.retry_after > seconds_left:
-                raise _rate_limited(passing.retry_after, url, attempt) from error
+                raise _rate_limited(request.who, passing.retry_after, url, attempt) from error
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
             if passing.unreachable and not self._reached:
                 # A wrong address or no network is more likely than a starting register.
@@ -225,9 +227,10 @@ class Exchange:
     ) -> T:
         sent_at = self._timing.clock()
         end = stop.end if isinstance(stop, Stop) else math.inf
+        idle = self._deadline if request.is_file else None
         deadline = min(sent_at + self._deadline, started + TOTAL_SECONDS, end)
         try:
-            limits = Limits(deadline, self._timing.clock, request.cap, stop)
+            limits = Limits(deadline, self._timing.clock, request.cap, stop, idle)
             reply, wire = self._transport.send(url, limits)
         except TransportError as error:
             if deadline == end and isinstance(error, TimedOut):
@@ -339,9 +342,9 @@ class Exchange:
         log.info("GET %s %s -> %s, %d bytes", path, query, status, wire)
 
 
-def _rate_limited(seconds: float, url: str, attempts: int) -> RateLimited:
+def _rate_limited(who: str, seconds: float, url: str, attempts: int) -> RateLimited:
     return RateLimited(
-        f"the register asked for a pause of {seconds:.0f} seconds (Retry-After), longer than a "
+        f"{who} asked for a pause of {seconds:.0f} seconds (Retry-After), longer than a "
         "request may wait; resume after that",
         retry_after=seconds,
         url=url,
@@ -387,18 +390,19 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         RegisterError: A permanent one.
     """
     status, headers, body = reply
+    who = request.who
     if status in _RETRIED:
-        raise _busy(status, body, seconds_to_wait(headers.get("Retry-After"), now))
+        raise _busy(who, status, body, seconds_to_wait(headers.get("Retry-After"), now))
     # The first byte decides, not the status: an unknown id is 404 with an empty body.
     if status in (403, 404) and is_markup(body):
-        raise _page_of_html(status, body)
+        raise _page_of_html(who, status, body)
     if status != 200:
-        raise _refusal(status, headers.get("Location"), body)
+        raise _refusal(who, status, headers.get("Location"), body)
     try:
         return request.read(body)
     except (NotJson, ProtocolError) as error:
         if is_markup(body):
-            raise _page_of_html(status, body) from error
+            raise _page_of_html(who, status, body) from error
         if isinstance(error, ProtocolError):
             raise
         broken = RegisterUnavailable(
@@ -407,18 +411,18 @@ def value_of(request: Request[T], reply: Reply, now: float) -> T:
         raise MayPass(broken) from error
 
 
-def _busy(status: int, body: bytes, retry_after: float | None) -> MayPass:
+def _busy(who: str, status: int, body: bytes, retry_after: float | None) -> MayPass:
     if status == 429:
-        limited = RateLimited("the register requires fewer requests (429)", retry_after=retry_after)
+        limited = RateLimited(f"{who} requires fewer requests (429)", retry_after=retry_after)
         return MayPass(limited, retry_after, pressing=True)
     unavailable = RegisterUnavailable(
-        f"the register answers {status}{first_words(body)}; this is often temporary: try later",
+        f"{who} answers {status}{first_words(body)}; this is often temporary: try later",
         status=status,
     )
     return MayPass(unavailable, retry_after, pressing=status == 503)
 
 
-def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
+def _page_of_html(who: str, status: int, body: bytes) -> RegisterUnavailable:
     words = first_words(body)
     blocked = status == 403 or bool(_FIREWALL.search(words))
     cure = "most likely an outage page: try later"
@@ -427,29 +431,29 @@ def _page_of_html(status: int, body: bytes) -> RegisterUnavailable:
     elif status == 404:
         cure = "check the base URL; if it is right, this is most likely an outage page: try later"
     return RegisterUnavailable(
-        f"the register sent a page of HTML under status {status}{words}; {cure}",
+        f"{who} sent a page of HTML under status {status}{words}; {cure}",
         blocked=blocked,
         status=status,
     )
 
 
-def _refusal(status: int, location: str | None, body: bytes) -> RegisterError:
+def _refusal(who: str, status: int, location: str | None, body: bytes) -> RegisterError:
     if 300 <= status < 400 and location is not None:
         return RegisterUnavailable(
-            f"the register redirects to {shown(location)}, which is not followed; if the register "
-            "has moved, give its new base URL",
+            f"{who} redirects to {shown(location)}, which is not followed; if {who} has moved, "
+            "give its new base URL",
             status=status,
         )
     if status == 403:
         return RegisterUnavailable(
-            f"the register refuses this machine (403){first_words(body)}; {_FIREWALL_CURE}",
+            f"{who} refuses this machine (403){first_words(body)}; {_FIREWALL_CURE}",
             blocked=True,
             status=status,
         )
     if status == 404:
-        return NotFound("the register has nothing at this address (404)")
+        return NotFound(f"{who} has nothing at this address (404)")
     if 400 <= status < 500:
-        return BadRequest(f"the register refuses the request ({status}){first_words(body)}")
+        return BadRequest(f"{who} refuses the request ({status}){first_words(body)}")
     return RegisterUnavailable(
         f"expected status 200, got {status}{first_words(body)}", status=status
     )

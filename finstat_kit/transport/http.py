@@ -61,7 +61,9 @@ class Sockets:
     Connections end with the transport, even if it was never closed.
     """
 
-    def __init__(self, base_url: str, timing: Timing | None = None) -> None:
+    def __init__(
+        self, base_url: str, timing: Timing | None = None, *, of_files: bool = False
+    ) -> None:
         self.timing = timing or Timing()
         self._base_url = base_url.rstrip("/")
         try:
@@ -77,7 +79,7 @@ class Sockets:
         # rest, and Ctrl-C may leave its lock taken. So this is the pool; the last used goes first.
         self._all: list[_Connection] = []
         self._idle: list[_Connection] = []
-        self._headers = [(b"Host", base.netloc), *_headers_sent()]
+        self._headers = [(b"Host", base.netloc), *_headers_sent(of_files=of_files)]
         weakref.finalize(self, _close, self._all)
 
     def send(self, url: str, limits: Limits) -> tuple[Reply, int]:
@@ -291,6 +293,7 @@ class _Stream(httpcore.NetworkStream):
                 read = self._inner.read(max_bytes, min(left, _LOOK_UP))
             except httpcore.ReadTimeout:
                 continue
+            self._connection.limits.came()
             self.received.append(read)
             return read
 
@@ -363,12 +366,12 @@ def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
     return bytes(body)
 
 
-def _headers_sent() -> list[tuple[bytes, bytes]]:
+def _headers_sent(*, of_files: bool = False) -> list[tuple[bytes, bytes]]:
     agent = f"finstat_kit/{version('finstat-kit')} (Python; polite client)"
     return [
         (b"User-Agent", agent.encode()),
-        (b"Accept", b"application/json"),
-        (b"Accept-Encoding", b"gzip"),
+        (b"Accept", b"*/*" if of_files else b"application/json"),
+        (b"Accept-Encoding", b"identity" if of_files else b"gzip"),
     ]
 
 
@@ -436,7 +439,7 @@ def unpacked(body: bytes, encoding: str, cap: int) -> bytes:
 
 def _too_large(cap: int) -> ProtocolError:
     """Return the error for a body larger than the maximum."""
+    most = f"{cap:,} bytes" if cap % 2**20 else f"{cap // 2**20} MiB"
     return ProtocolError(
-        f"the body is larger than {cap // 2**20} MiB, more than any reply of the register; "
-        "check the base URL"
+        f"the body is larger than {most}, more than any reply to this request; check the base URL"
     )

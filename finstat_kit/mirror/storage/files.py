@@ -226,7 +226,8 @@ def _while_there(paths: Sequence[str], rows: pl.LazyFrame, schema: pl.Schema) ->
     def gone(*_: object) -> Iterator[pl.DataFrame]:
         raise DamagedError(
             f"{absent} is gone: lost, or deleted a day after a sync replaced it",
-            cure="call what returned this LazyFrame again; what is lost the next sync() requests",
+            cure="call what returned this LazyFrame again; what is lost the next sync() requests, "
+            "or pull(full=True) fetches where the mirror was pulled",
         )
 
     return rows if absent is None else register_io_source(gone, schema=schema)
@@ -366,5 +367,6 @@ def legible(path: Path) -> Iterator[None]:
             raise unreadable(path, error) from error
         raise DamagedError(
             f"the mirror at {path} cannot be read: {said(error)}",
-            cure="verify() names what is damaged, the next sync() requests it again",
+            cure="verify() names what is damaged, the next sync() requests it again, or "
+            "pull(full=True) fetches it where the mirror was pulled",
         ) from error

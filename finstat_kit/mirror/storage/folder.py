@@ -35,9 +35,9 @@ from finstat_kit.mirror.storage.files import (
 from finstat_kit.mirror.storage.runs import Run, opened, other_format, sealed
 from finstat_kit.transport.base import refuse_child
 
+NEWEST: Final = "newest.json"
 _RUNS: Final = "runs"
 _DAMAGED: Final = "damaged"  # in it: runs that could not be read
-_NEWEST: Final = "newest.json"
 _NAME: Final = re.compile(r"(\d{8})\.json")
 _OURS: Final = re.compile(rf"[0-9a-f]{{64}}\.parquet|.+{re.escape(DRAFT)}")
 _KEPT: Final = 2  # of the newest runs, whatever they hold
@@ -111,14 +111,14 @@ class Folder:
                     if faults:
                         warn(
                             f"{faults[0]}: the mirror at {self.path} is read as of run {number}, "
-                            "the one before; the next sync() goes on from it"
+                            "the one before; the next sync() or pull() goes on from it"
                         )
                     return self.last_read
                 if numbers == self._numbers():  # else one was written meanwhile
                     raise DamagedError(
                         f"the runs of the mirror at {self.path} are lost: {faults[0]}",
-                        cure="put a copy of the folder in its place, or let sync(anew=True) "
-                        "request everything again",
+                        cure="put a copy of the folder in its place, pull() one, or let "
+                        "sync(anew=True) request everything again",
                     )
 
     def complete(self) -> Run:
@@ -149,12 +149,12 @@ class Folder:
         if (self.path / "open.json").exists() or next(self.path.glob("*/_delta_log"), None):
             raise other_format(self.path, "a former format")
         data = next((self.path / DATA).glob("*.parquet"), None)
-        return bool(self._numbers()) or (self.path / _NEWEST).exists() or data is not None
+        return bool(self._numbers()) or (self.path / NEWEST).exists() or data is not None
 
     def noted(self) -> Newest | None:
         """Return what ``newest.json`` says, None where it cannot be read."""
         with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
-            return msgspec.json.decode((self.path / _NEWEST).read_bytes(), type=Newest)
+            return msgspec.json.decode((self.path / NEWEST).read_bytes(), type=Newest)
         return None
 
     # Writing
@@ -191,33 +191,38 @@ class Folder:
             The newest run, and the number of a newer one with a point that is lost.
         """
         run, noted = self.newest(), self.noted()
+        self.move_damaged()
+        if run is not None and noted is not None and noted.number > run.number:
+            return run, noted.number
+        if run is not None and run.points and (not noted or noted.number < run.shown):
+            self._note(run)
+        return run, None
+
+    def move_damaged(self) -> None:
+        """Move runs that cannot be read aside."""
         for number in self._numbers():
             try:
                 opened(self._file(number))
             except DamagedError:
                 (self.path / _RUNS / _DAMAGED).mkdir(exist_ok=True)
                 moved(self._file(number), self.path / _RUNS / _DAMAGED / f"{number:08}.json")
-        if run is not None and noted is not None and noted.number > run.number:
-            return run, noted.number
-        if run is not None and run.points and (not noted or noted.number < run.newest.run):
-            self._note(run)
-        return run, None
 
-    def commit(self, run: Run, former: Run | None) -> None:
+    def commit(self, run: Run, former: Run | None, latest: int | None = None) -> None:
         """Write a run: from now on it is the newest.
 
         Args:
             run: The run.
             former: The one that it was made from.
+            latest: The greatest number of a run when it was begun; None for the one before it.
 
         Raises:
             MirrorError: Another process has written a run, or the disk cannot be written.
         """
         with failures_named(self.path):
-            latest = self.latest()
-            if latest != run.number - 1:
+            now = self.latest()
+            if now != (run.number - 1 if latest is None else latest):
                 raise MirrorError(
-                    f"another process has written run {latest} of the mirror at {self.path} "
+                    f"another process has written run {now} of the mirror at {self.path} "
                     "meanwhile, and its lock was not seen by this one; sync again, from one "
                     "machine at a time"
                 )
@@ -227,10 +232,12 @@ class Folder:
                     os.utime(self.path / DATA / f"{name}.parquet")
             write_whole(self._file(run.number), sealed(run))
             self.last_read, self._read = run, (run.number, self._written(run.number))
-            if run.points and run.newest.run == run.number:
+            if run.points and run.shown == run.number:
                 self._note(run)
             numbers = sorted(self._numbers())
             kept = {*numbers[-_KEPT:], *(point.run for point in run.points[-_KEPT_POINTS:])}
+            if run.points:
+                kept.add(run.shown)
             for number in numbers:
                 if number not in kept:
                     with contextlib.suppress(OSError):
@@ -251,7 +258,7 @@ class Folder:
         while (target := self.path / f"before-{number}").exists():
             number += 1
         target.mkdir()
-        for name in (_NEWEST, _RUNS, DATA):
+        for name in (NEWEST, _RUNS, DATA):
             if (self.path / name).exists():
                 moved(self.path / name, target / name)
 
@@ -265,10 +272,10 @@ class Folder:
                         deleted(Path(entry.path))
 
     def _note(self, run: Run) -> None:
-        numbers = [n for n in sorted(self._numbers()) if n in (run.newest.run, run.number)]
+        numbers = [n for n in sorted(self._numbers()) if n in (run.shown, run.number)]
         digest = sha256(self._file(numbers[0]).read_bytes()).hexdigest()
         newest = Newest(numbers[0], digest, run.newest.day)
-        write_whole(self.path / _NEWEST, msgspec.json.encode(newest) + b"\n")
+        write_whole(self.path / NEWEST, msgspec.json.encode(newest) + b"\n")
 
     def _numbers(self) -> list[int]:
         try:
@@ -286,4 +293,9 @@ class Folder:
             return 0
 
     def _file(self, number: int) -> Path:
-        return self.path / _RUNS / f"{number:08}.json"
+        return self.path / path_of(number)
+
+
+def path_of(run: int) -> str:
+    """Return the path of a run within the folder of a mirror."""
+    return f"{_RUNS}/{run:08}.json"

@@ -121,6 +121,24 @@ class UnderWay(msgspec.Struct, frozen=True):
     lists: dict[str, Walk]
 
 
+class Pulled(msgspec.Struct, frozen=True):
+    """Where a mirror was pulled from.
+
+    Attributes:
+        url: Of the published mirror.
+        number: Of the run there.
+        sha256: Of that run's file.
+        day: Of its newest point.
+        run: Number of the run here that has its points.
+    """
+
+    url: str
+    number: int
+    sha256: str
+    day: date
+    run: int
+
+
 class Run(msgspec.Struct, frozen=True):
     """A run.
 
@@ -133,6 +151,7 @@ class Run(msgspec.Struct, frozen=True):
         lost: Files that were lost.
         lost_runs: Runs that were lost.
         under_way: What a sync was at; None where nothing is.
+        pulled: What was pulled last; None for nothing.
     """
 
     format: int
@@ -143,11 +162,29 @@ class Run(msgspec.Struct, frozen=True):
     lost: tuple[Loss, ...] = ()
     lost_runs: tuple[LostRun, ...] = ()
     under_way: UnderWay | None = None
+    pulled: Pulled | None = None
 
     @property
     def newest(self) -> Point:
         """The newest point, of which there is one."""
         return self.points[-1]
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether its newest point was pulled: those of syncs here have greater numbers."""
+        return bool(self.pulled and self.points and self.newest.run <= self.pulled.number)
+
+    @property
+    def shown(self) -> int:
+        """The number of the first run here that has its newest point."""
+        return self.pulled.run if self.pulled and self.is_pulled else self.newest.run
+
+    @property
+    def cure(self) -> str:
+        """What brings back what is lost."""
+        if self.is_pulled:
+            return "pull(full=True) fetches it again"
+        return "the next sync() requests it again"
 
     @property
     def names(self) -> frozenset[str]:
@@ -214,7 +251,7 @@ def sealed(run: Run) -> bytes:
 
 
 def opened(path: Path) -> Run:
-    """Return what a run says.
+    """Return what the file of a run says.
 
     Raises:
         DamagedError: It is lost, or damaged.
@@ -226,6 +263,11 @@ def opened(path: Path) -> Run:
         if is_refusal(error):
             raise unreadable(path, error) from error
         raise DamagedError(f"{path} is lost") from error
+    return unsealed(path, whole)
+
+
+def unsealed(path: Path | str, whole: bytes) -> Run:
+    """Return what the text of a run says; see `opened`."""
     start = len(_BEFORE) + 64 + len(_BETWEEN)
     text = whole[start : -len(_AFTER)]
     if whole != _BEFORE + sha256(text).hexdigest().encode() + _BETWEEN + text + _AFTER:
@@ -240,7 +282,7 @@ class _Formatted(msgspec.Struct):
     format: int
 
 
-def other_format(path: Path, what: str, *, newer: bool = False) -> UnreadableError:
+def other_format(path: Path | str, what: str, *, newer: bool = False) -> UnreadableError:
     """Return the error for a folder that another version wrote."""
     upgrade = "pip install --upgrade finstat-kit, or " if newer else ""
     return UnreadableError(
