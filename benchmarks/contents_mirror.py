@@ -77,7 +77,7 @@ Found = list[tuple[str, float, float | None, str]]
 
 def written(folder: str, filings: int) -> Found:
     """Write a mirror of so many filings; return the figures of that."""
-    records = _records()
+    records = invented_reports()
     held = memory("VmRSS") - _IMPORTED  # the reports, and what the register drew for them
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak begins here
     times = write(Path(folder), filings, records)
@@ -229,7 +229,7 @@ def _statements(ids: NDArray[np.int64], filings: int) -> pl.DataFrame:
     return filled.cast({name: schema[name] for name in filled.columns})
 
 
-def _records() -> pl.DataFrame:
+def invented_reports() -> pl.DataFrame:
     """Return 10,000 invented reports on the two forms of businesses, as the register sends them."""
     sample, kind = fk.sample(), KINDS["reports"]
     found: list[pl.DataFrame] = []

@@ -29,6 +29,7 @@ import label_columns
 import local_copy
 import many_records
 import one_connection
+import pull
 import split_walks
 import start_up
 from timing import Figure
@@ -46,6 +47,7 @@ _SUBJECTS = {
         embedded_register,
         local_copy,
         contents_mirror,
+        pull,
         findings,
     )
 }

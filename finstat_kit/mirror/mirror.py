@@ -208,7 +208,7 @@ class Mirror(LocalRegister):
             progress: Show a bar of bytes; None shows one on a terminal or in a notebook.
 
         Returns:
-            One row per log, and one of the points: ``log``, ``new`` (Int64: rows, or points),
+            One row per log, and one of the points: ``log``, ``new`` (Int64: rows more than before, or points),
             ``dropped`` (Int64: rows of a sync here that was cut off, or points whose run was lost
             there), ``files`` and ``bytes`` (Int64: fetched), ``day`` (Date: of the newest point).
 
@@ -227,6 +227,12 @@ class Mirror(LocalRegister):
             >>> mirror.units.count()
             100
         """
+        if self._units is not None:
+            raise UsageError(
+                ": a pull copies a mirror as it is, and each of its files holds rows of many units",
+                argument="units",
+                cure="pull into fk.Mirror(path) without it, and extract() these units",
+            )
         source = published(url)
         if source.name == self.path.as_posix():
             raise UsageError(": it is this mirror", argument="url", value=str(url))
