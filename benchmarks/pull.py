@@ -22,8 +22,9 @@ _SUBJECT = "pull of a published mirror"
 _SERVER = """
 import functools, http.server, sys
 class Handler(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    protocol_version, disable_nagle_algorithm = "HTTP/1.1", True
     def log_message(self, *_): pass
+    def copyfile(self, source, _): self.connection.sendfile(source)
 server = http.server.ThreadingHTTPServer(
     ("127.0.0.1", 0), functools.partial(Handler, directory=sys.argv[1])
 )

@@ -208,9 +208,10 @@ class Mirror(LocalRegister):
             progress: Show a bar of bytes; None shows one on a terminal or in a notebook.
 
         Returns:
-            One row per log, and one of the points: ``log``, ``new`` (Int64: rows more than before, or points),
-            ``dropped`` (Int64: rows of a sync here that was cut off, or points whose run was lost
-            there), ``files`` and ``bytes`` (Int64: fetched), ``day`` (Date: of the newest point).
+            One row per log, and one of the points: ``log``, ``new`` (Int64: rows more than before,
+            or points), ``dropped`` (Int64: rows of a sync here that was cut off, or points that
+            are not there), ``files`` and ``bytes`` (Int64: fetched), ``day`` (Date: of the newest
+            point).
 
         Raises:
             UsageError: What is there is of another register or history, or is no mirror.

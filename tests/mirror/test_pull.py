@@ -170,7 +170,7 @@ def test_thirty_days_of_pulls_equal_the_mirror_and_cost_little(tmp_path: Path) -
         register.sample.touch(register.sample.units.ids(after_id=30_000, limit=5))
         mirror.sync()
         rows += new_bytes(mirror, upto)
-        pulled += copy.pull(mirror.path)["bytes"].sum()
+        pulled += int(copy.pull(mirror.path)["bytes"].sum())
         days.append(register.today)
         assert copy.today == register.today
         assert_equal(copy, mirror, [days[len(days) // 2]])
