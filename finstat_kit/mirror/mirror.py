@@ -268,7 +268,7 @@ class Mirror(LocalRegister):
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
             >>> report = mirror.sync()
             >>> mirror.compare_with(register, n=50).select("equal", "differing", "bound").rows()
-            [(50, 0, 0.058155055...)]
+            [(50, 0, 0.0581...)]
         """
         n = arguments.whole("n", n, 1, 10_000)
         return compared(self._state(), self._records_of, current.named(register), n)

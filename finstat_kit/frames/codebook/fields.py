@@ -77,7 +77,7 @@ _OTHERS: Final[Mapping[str, Collection[str]]] = {
     "download": ("id", "path", "bytes", "checked", "status", "problem"),
     "doctor": ("check", "status", "seen", "expected", "meaning"),
     "sync": ("list", "window", "new", "changed", "gone", "unreadable", "requests", "seconds"),
-    "holdings": ("collection", "listed", "held", "from_id", "lacking", "seconds"),
+    "holdings": ("collection", "listed", "held", "from_id", "lacking", "seconds", "pulled"),
     "unread": ("collection", "id", "problem", "seen"),
     "verify": ("file", "rows", "damaged", "meaning"),
     "changes": ("id", "field", "old", "new", "seen"),
