@@ -196,8 +196,9 @@ class Figures:
     def _of_filings(self, units: pl.DataFrame, filed: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.wanted.from_previous else _PERIODS
-        listed_codes = self._state.codelists["activities"]["code"]
-        units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), listed_codes))
+        if "nace" in query.columns:
+            activities = self._state.codelists["activities"]["code"]
+            units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), activities))
         carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filed)
         taken = _narrowed(taken, carried, "unit_id", query.on(*known))
