@@ -27,8 +27,8 @@ from finstat_kit.client.collections.fetching import Requested
 from finstat_kit.client.sample import Sample
 from finstat_kit.frames.counts.count_by import COUNTS
 from finstat_kit.frames.places.groups import GROUPS
+from finstat_kit.frames.places.labels import NAMED
 from finstat_kit.frames.text import number_format
-from finstat_kit.protocol import wire
 from tests.support.charts import EVERY, figures
 from tests.support.examples import quick, slow
 from tests.support.pictures import (
@@ -44,7 +44,7 @@ from tests.support.registers import Watched
 from tests.support.units import SAMPLE, all_units
 
 LANGS: list[Lang] = ["sk", "en"]
-FIELDS = [by for by in (*wire.BY_FIELD, *GROUPS) if by not in ("kraj", "age")]
+FIELDS = [by for by in NAMED if by not in ("kraj", "age")]
 
 
 def counts_of(number: int, *, label: str = "Obec {}", by: By = "sidlo") -> pl.DataFrame:

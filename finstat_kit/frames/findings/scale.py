@@ -44,8 +44,8 @@ def marked(rows: pl.DataFrame) -> pl.DataFrame:
 
     Null without both items, and without an adjacent period on either side.
     """
-    if DOUBTFUL in rows.columns:
-        return rows
+    if DOUBTFUL in rows.columns:  # without any value it may have no type
+        return rows.with_columns(pl.col(DOUBTFUL).cast(pl.Boolean))
     amounts = [name for name in AMOUNTS if name in rows.columns]
     periods = with_periods(rows.filter(has_figures(rows.schema)).drop_nulls(["unit_id", "year"]))
     is_adjacent = (_beside(LAST, 1) == pl.col(BEFORE)) & (_beside(BEFORE, -1) == pl.col(LAST))
