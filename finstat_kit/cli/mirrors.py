@@ -82,7 +82,7 @@ def mirror(folder: str, verify: bool, files: str | None, output: Output) -> None
         raise click.UsageError("options of the output go with --verify")
     copy = Mirror(folder)
     if files is not None:
-        from finstat_kit.mirror.pull import needed
+        from finstat_kit.mirror.published.pull import needed
 
         for path in needed(copy.path, arguments.file("files", files)):
             click.echo(path)

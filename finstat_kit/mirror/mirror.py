@@ -18,11 +18,11 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.given_units import given_units
 from finstat_kit.mirror.changes import changes_in
-from finstat_kit.mirror.compare import compared
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
-from finstat_kit.mirror.pull import Pull
-from finstat_kit.mirror.source import published
+from finstat_kit.mirror.published.compare import compared
+from finstat_kit.mirror.published.place import published
+from finstat_kit.mirror.published.pull import Pull
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import COLLECTIONS, CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
@@ -268,7 +268,7 @@ class Mirror(LocalRegister):
             >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=register)
             >>> report = mirror.sync()
             >>> mirror.compare_with(register, n=50).select("equal", "differing", "bound").rows()
-            [(50, 0, 0.0581...)]
+            [(50, 0, 0.05)]
         """
         n = arguments.whole("n", n, 1, 10_000)
         return compared(self._state(), self._records_of, current.named(register), n)

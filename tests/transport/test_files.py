@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from finstat_kit.errors import NotFound, RateLimited, RegisterUnavailable, TransportError
-from finstat_kit.mirror.source import OnTheWeb
+from finstat_kit.mirror.published.place import OnTheWeb
 from finstat_kit.transport.base import Limits
 from tests.support.clock import FakeClock
 from tests.support.faults import CLOSE, HANG, PAGE, Drip, FaultServer, Step, reply
@@ -80,8 +80,8 @@ def test_a_slow_file_ends_whole_and_a_silent_one_at_the_deadline(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Real time: five parts, each before the deadline, take longer than it in all."""
-    monkeypatch.setattr("finstat_kit.mirror.source._IDLE", 0.5)
-    monkeypatch.setattr("finstat_kit.mirror.source._TRIES", 1)
+    monkeypatch.setattr("finstat_kit.mirror.published.place._IDLE", 0.5)
+    monkeypatch.setattr("finstat_kit.mirror.published.place._TRIES", 1)
     with FaultServer([Drip(reply(BODY), 220, 0.2)]) as server:
         assert OnTheWeb(server.url).read("x", 2_000, lambda body: body) == BODY
     with (

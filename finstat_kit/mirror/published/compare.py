@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import comb
 from typing import Final
 
 import numpy as np
@@ -11,6 +10,7 @@ import polars as pl
 
 from finstat_kit.client.register import Register
 from finstat_kit.errors import NotFound, ProtocolError
+from finstat_kit.frames.counts.estimation import bounds
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.protocol import wire
@@ -28,8 +28,6 @@ COMPARED: Final = pl.Schema(
         "bound": pl.Float64(),
     }
 )
-_RISK: Final = 0.05  # that the share is above the bound
-_STEPS: Final = 60  # halvings of an interval of 1
 
 RecordsOf = Callable[[str, pl.Series], pl.DataFrame]
 
@@ -58,7 +56,9 @@ def compared(state: State, records_of: RecordsOf, register: Register, n: int) ->
         changed = [id_ for id_ in different if _is_later(there[id_][wire.CHANGED], day_of.get(id_))]
         differing = sorted(set(different) - set(changed))
         equal = len(there) - len(different)
-        bound = _bound(len(differing), equal + len(differing))
+        comparable = equal + len(differing)
+        most = bounds(len(differing), comparable, len(held))[1]
+        bound = most / len(held) if comparable else None
         rows.append((
             name, len(ids), equal, len(changed), gone, unreadable, len(differing), differing, bound
         ))  # fmt: skip
@@ -89,21 +89,3 @@ def _requested(
 
 def _is_later(changed: object, seen: object) -> bool:
     return changed is not None and seen is not None and changed >= seen  # type: ignore[operator]
-
-
-def _bound(differing: int, compared: int) -> float | None:
-    """Return the share that so many differing records are above of, in 95 of 100 cases.
-
-    The exact bound of Clopper and Pearson, one-sided; None where nothing was compared.
-    """
-    if not compared:
-        return None
-    low, high = 0.0, 1.0
-    for _ in range(_STEPS):
-        share = (low + high) / 2
-        at_most = sum(
-            comb(compared, k) * share**k * (1 - share) ** (compared - k)
-            for k in range(differing + 1)
-        )
-        low, high = (share, high) if at_most > _RISK else (low, share)
-    return high

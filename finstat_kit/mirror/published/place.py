@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 from finstat_kit.arguments import path as as_path
@@ -19,36 +19,6 @@ from finstat_kit.transport.files import Files
 T = TypeVar("T")
 _IDLE: Final = 30.0  # seconds without a byte that end an attempt
 _TRIES: Final = 5
-
-
-class Published(Protocol):
-    """A mirror that can be pulled.
-
-    Attributes:
-        name: Its address or directory, without a slash at the end.
-    """
-
-    name: str
-
-    def read(
-        self,
-        path: str,
-        cap: int,
-        read: Callable[[bytes], T],
-        stop: threading.Event | None = None,
-    ) -> T:
-        """Return what a function makes of a file.
-
-        Args:
-            path: Of the file, below the address.
-            cap: The most bytes that it may have.
-            read: The function; it raises ProtocolError where the file is not what it has to be.
-            stop: Ends the wait when it is set.
-
-        Raises:
-            NotFound: There is no such file.
-            RegisterError: It cannot be had, or is not what it has to be.
-        """
 
 
 class OnTheWeb:
@@ -73,7 +43,18 @@ class OnTheWeb:
         read: Callable[[bytes], T],
         stop: threading.Event | None = None,
     ) -> T:
-        """Request a file; see `Published.read`."""
+        """Return what a function makes of a file.
+
+        Args:
+            path: Of the file, below the address.
+            cap: The most bytes that it may have.
+            read: The function; it raises ProtocolError where the file is not what it has to be.
+            stop: Ends the wait when it is set.
+
+        Raises:
+            NotFound: There is no such file.
+            RegisterError: It cannot be had, or is not what it has to be.
+        """
         return self._exchange.get(Request(f"/{path}", read, cap=cap, is_file=True), stop)
 
     def close(self) -> None:
@@ -99,7 +80,7 @@ class OnDisk:
         read: Callable[[bytes], T],
         stop: threading.Event | None = None,
     ) -> T:
-        """Read a file; see `Published.read`."""
+        """Return what a function makes of a file; see `OnTheWeb.read`."""
         file = self.folder / path
         try:
             with file.open("rb") as opened:

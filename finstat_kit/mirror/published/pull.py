@@ -29,7 +29,7 @@ from finstat_kit.errors import (
     UsageError,
     warn,
 )
-from finstat_kit.mirror.source import OnDisk, OnTheWeb
+from finstat_kit.mirror.published.place import OnDisk, OnTheWeb
 from finstat_kit.mirror.storage.files import DamagedError, File, failures_named, write_whole
 from finstat_kit.mirror.storage.folder import NEWEST, Folder, Newest, path_of
 from finstat_kit.mirror.storage.logs import LOGS
