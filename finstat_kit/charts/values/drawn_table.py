@@ -221,7 +221,10 @@ def of_spread(
         frame = frame.rename({field: made} if made != field else {})
     elif field not in labels.schema_of(frame):
         raise invalid("by", field, "is not a column of the frame")
-    return _of_boxes(frame, item, cast("Grouping", made), lang, source)
+    table = _of_boxes(frame, item, cast("Grouping", made), lang, source)
+    if field in groups.OF_2_1 and "nace" not in labels.schema_of(frame):
+        table = table._replace(notes=[*table.notes, _WORDS[lang]["rev_2"]])
+    return table
 
 
 def of_years(

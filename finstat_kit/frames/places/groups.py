@@ -101,7 +101,7 @@ def check(by: str, columns: pl.Schema, argument: str = "by") -> None:
             f": no column {absent[0]!r}, which the groups are made from",
             give=f"a frame as {maker} returns it",
         )
-    _check_types(columns, needs)
+    _check_types(columns, (*needs, "nace") if by in OF_2_1 else needs)
 
 
 def is_of_figures(by: str) -> bool:
@@ -153,18 +153,20 @@ def _activity(
     A code that is not in the register's list, or is of the other revision, is left as it is.
     """
     code, columns = pl.col("skNace").cast(pl.String), frame.lazy().collect_schema()
-    listed = None
+    in_both = pl.lit(value=False)
     if "nace" in columns:
         own = pl.col("nace").cast(pl.String)
     elif lookup is not None:
         listed = lookup("activities")["code"]
         own = nace.of_codes(code, listed)
+        in_both = code.is_in(nace.of_list(listed).filter("in_both")["code"].to_list())
     else:
         own = nace.of_rev_2(code)
-    counts = _units_of_revisions(frame, own, listed)
     if revision is None:
-        revision = "2.1" if counts.get("2.1", 0) > counts.get("2", 0) else "2"
-        _warn_of_other(revision, counts)
+        unit = pl.col("unit_id") if "unit_id" in columns else pl.int_range(pl.len())
+        units = frame.lazy().select(own=own, in_both=in_both, unit=unit)
+        counts = units.group_by("own", "in_both").agg(units=pl.col("unit").n_unique()).collect()
+        revision = _usual_revision(counts)
     entries = nace.entries(revision).filter(pl.col("code").str.len_chars() == 2)
     division = code.str.slice(0, 2)
     group = division if by == "division" else division.replace_strict(
@@ -176,38 +178,33 @@ def _activity(
     return pl.when(is_one).then(group).otherwise(unknown), OF_2_1[by] if revision == "2.1" else by
 
 
-def _units_of_revisions(
-    frame: Frame, own: pl.Expr, listed: pl.Series | None
-) -> dict[str | None, int]:
-    """Return how many units have a code of each revision, and "both" of one that may be either."""
-    columns = frame.lazy().collect_schema()
-    unit = pl.col("unit_id") if "unit_id" in columns else pl.int_range(pl.len())
-    in_both: list[str] = []
-    if listed is not None:
-        in_both = nace.of_list(listed).filter("in_both")["code"].to_list()
-    both = pl.col("skNace").cast(pl.String).is_in(in_both)
-    units = frame.lazy().select(own=own, unit=unit, both=both)
-    counts = units.group_by("own").agg(pl.col("unit").n_unique()).collect()
-    may_be_either = units.filter("both").select(pl.col("unit").n_unique()).collect().item()
-    return {**dict(counts.iter_rows()), "both": may_be_either}
+def _usual_revision(counts: pl.DataFrame) -> Nace:
+    """Return the revision that more units have; warn of the others, and of those of either.
 
+    Args:
+        counts: ``units`` by ``own``, the revision of their activity, and ``in_both``.
+    """
 
-def _warn_of_other(revision: Nace, counts: dict[str | None, int]) -> None:
-    """Warn of units with activities of the other revision, or of a code that may be of either."""
-    (other,) = set(nace.REVISIONS) - {revision}
+    def number(condition: pl.Expr) -> int:
+        return int(counts.filter(condition)["units"].sum())
+
+    old, new = (number(pl.col("own") == revision) for revision in nace.REVISIONS)
+    usual: Nace = "2.1" if new > old else "2"
+    (other,) = set(nace.REVISIONS) - {usual}
     texts = []
-    if counts.get(other):
+    if few := min(old, new):
         texts.append(
-            f"{counts[other]:,} units have activities of NACE Rev. {other}, which are unknown "
-            f"among groups of Rev. {revision}: nace={other!r} groups those"
+            f"{few:,} units have activities of NACE Rev. {other}, which are unknown among groups "
+            f"of Rev. {usual}: nace={other!r} groups those"
         )
-    if counts["both"]:
+    if either := number(pl.col("in_both")):
         texts.append(
-            f"{counts['both']:,} units have activities that are in both revisions, taken as the "
-            "one that more codes of the register's list have"
+            f"{either:,} units have activities that are in both revisions, taken as the one that "
+            "more codes of the register's list have"
         )
     if texts:
         warn("; ".join(texts))
+    return usual
 
 
 def _end(columns: pl.Schema) -> pl.Expr:

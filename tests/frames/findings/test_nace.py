@@ -14,6 +14,7 @@ import pytest
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
 from tests.support.examples import slow
+from tests.support.pictures import written
 
 MIXED = ["45200", "46900", "62010", "84110", "95310", "68120", "01110"]
 LISTS = {
@@ -185,3 +186,8 @@ def test_figures_without_the_column_are_taken_as_rev_2(money: pl.DataFrame) -> N
     assert set(summary["section"].drop_nulls()) <= {OLD["84110"], OLD["01110"]}
     unknown = summary.filter(pl.col("section").is_null())
     assert unknown["n_codes"].item() >= 2
+    for frame, is_said in ((bare, True), (money.filter(year=2016), False)):
+        axes = fk.plot_spread(frame, value="sales", by="section", lang="en", register="sample")
+        assert ("Activities are taken as of NACE Rev. 2." in written(axes)) is is_said
+    with pytest.raises(fk.UsageError, match="'nace' is Float64; give it as String"):
+        fk.sample(1).count_by(money.with_columns(nace=pl.lit(2.0)), "section")
