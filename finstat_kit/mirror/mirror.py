@@ -105,7 +105,7 @@ class Mirror(LocalRegister):
             raise UsageError("names no units", argument="units", cure="leave it out for all units")
         super().__init__(path)
         run = self._folder.last_read
-        see_given(self.path, None if run is None else run.settings, self._units)
+        see_given(self.path, None if run is None else run.settings, self._units, self._contents)
         self.lang = self._language(lang)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -111,7 +111,7 @@ class Sync:
         """
         run = self.folder.newest()
         settings = Settings("", None) if run is None else run.settings
-        see_given(self.folder.path, settings if run else None, self.given)
+        see_given(self.folder.path, settings if run else None, self.given, self.contents)
         kept = {*settings.contents, *self.contents}
         point = run.newest if run is not None and run.points else None
         since = _day_before(point.started) if point else wire.BEGINNING
@@ -182,7 +182,7 @@ class Sync:
         """
         run, register, session = self.folder.newest(), self.register, self.register._session
         former = None if run is None else run.settings
-        see_given(self.folder.path, former, self.given)
+        see_given(self.folder.path, former, self.given, self.contents)
         if former is not None and session.remote and register.base_url != former.register:
             raise self._another(former.name, register.base_url)  # also where none can be reached
         try:
@@ -554,12 +554,23 @@ def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -
     )
 
 
-def see_given(path: Path, settings: Settings | None, given: pl.DataFrame | None) -> None:
-    """See that units can be given to what is in a folder.
+def see_given(
+    path: Path, settings: Settings | None, given: pl.DataFrame | None, contents: Sequence[str]
+) -> None:
+    """See that units can be given to what is in a folder, and what of them is to be kept.
 
     Raises:
-        UsageError: It is of all units.
+        UsageError: It is of all units, or reports of given units are wanted alone.
     """
+    kept = {*contents, *(settings.contents if settings else ())}
+    is_part = given is not None or (settings is not None and settings.units is not None)
+    if is_part and "reports" in contents and "statements" not in kept:
+        raise UsageError(
+            ": reports of given units are found by their statements",
+            argument="contents",
+            value=[*contents],
+            cure="give ['statements', 'reports'], or True",
+        )
     if given is not None and settings is not None and settings.units is None:
         raise UsageError(
             f": the mirror at {path} is of all units",

@@ -329,6 +329,19 @@ def test_all_units_and_given_ones_are_not_one_mirror(tmp_path: Path) -> None:
         early.sync()
 
 
+def test_reports_of_given_units_need_their_statements(tmp_path: Path) -> None:
+    """Which name them; a mirror that has the statements takes them later."""
+    register = small_register()
+    for contents in ("reports", ["reports", "annual_reports"]):
+        with pytest.raises(fk.UsageError, match="reports of given units are found by their state"):
+            fk.Mirror(tmp_path / "mine", units=[1], contents=contents)
+    unit = register.units.ids(limit=1)
+    fk.Mirror(tmp_path / "mine", units=unit, contents="statements", register=register).sync()
+    later = fk.Mirror(tmp_path / "mine", contents="reports", register=register)
+    later.sync()
+    assert later.holdings()["held"].to_list()[2] > 0
+
+
 def test_a_dry_run_writes_and_requests_nothing(tmp_path: Path) -> None:
     register = Watched(fk.sample(60), rate=5)
     mine = _given(register, 3)
