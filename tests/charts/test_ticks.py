@@ -95,6 +95,22 @@ def test_numbers_lie_in_steps_that_are_counted_in_the_head(high: float, width: f
                 assert steps <= {"1", "2", "5"}, (at, axis)
 
 
+def test_a_narrow_scale_has_more_than_one_number() -> None:
+    """Two groups in a legend of their own leave the boxes little room."""
+    rows = [
+        (unit, kraj, form, (unit % 27 - 15) / 100)
+        for unit, (kraj, form) in enumerate([("SK010", "112"), ("SK010", "121")] * 30)
+    ]
+    frame = pl.DataFrame(rows, schema=["unit_id", "kraj", "pravnaForma", "roa"], orient="row")
+    frame = frame.with_columns(year=2016)
+
+    ax = fk.plot_spread(frame, value="roa", by=["kraj", "pravnaForma"], ax=axes(3.54, 3.2))
+
+    laid_out(ax)
+    low, high = ax.get_xlim()
+    assert sum(low <= x <= high for x in ax.xaxis.get_majorticklocs()) > 1
+
+
 def test_years_of_a_narrow_history_are_whole() -> None:
     """At least the first and the last, where they are, beside a hatched year too."""
     history = pl.DataFrame({"roa": [0.1, 0.2, 0.1, 0.3, 0.2, 0.1], "year": range(2014, 2020)})

@@ -101,7 +101,9 @@ def axes(ax: Axes | None, width: float, height: float) -> Iterator[Axes]:
 
 def ticks(most: int, *, integer: bool = False) -> MaxNLocator:
     """Return what places about *most* numbers on an axis, in steps of 1, 2 or 5 and noughts."""
-    return MaxNLocator(most, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=1)
+    # One tick is no scale; of whole numbers, such as years, there may be one alone.
+    fewest = 1 if integer else 2
+    return MaxNLocator(most, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=fewest)
 
 
 def inches(ax: Axes) -> tuple[float, float]:
