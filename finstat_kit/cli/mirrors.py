@@ -80,6 +80,8 @@ def mirror(folder: str, verify: bool, files: str | None, output: Output) -> None
 
     if output.given and not verify:
         raise click.UsageError("options of the output go with --verify")
+    if verify and files is not None:
+        raise click.UsageError("--verify and --files are given one at a time")
     copy = Mirror(folder)
     if files is not None:
         from finstat_kit.mirror.published.pull import needed

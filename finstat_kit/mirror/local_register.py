@@ -189,7 +189,7 @@ class LocalRegister(Register):
         """
         target = checked_path(path)
         state = self._state()
-        extracting.extract(state, target, given_frames.ids(ids), partial(self._not_held, state))
+        extracting.extract(state, target, given_frames.ids(ids), self._not_held)
         return self._at(target)
 
     def scan_cells(self, *, labels: bool = False) -> pl.LazyFrame:
@@ -332,7 +332,7 @@ class LocalRegister(Register):
         lack = stands.lacking
         absent = lack.filter(~pl.col("unreadable"))["id"]
         if absent.len():
-            raise self._not_held(state, name, absent, ids.len())
+            raise self._not_held(name, absent, ids.len())
         here = is_among(rows["id"], stands.listed)
         records = rows.filter(here & ~is_among(rows["id"], lack["id"]))
         if name == "reports":
@@ -350,7 +350,7 @@ class LocalRegister(Register):
         if not state.keeps(name):
             raise words.not_kept(name, self.path, day=self._day)
 
-    def _not_held(self, state: State, name: str, absent: pl.Series, many: int) -> NotHeld:
+    def _not_held(self, name: str, absent: pl.Series, many: int) -> NotHeld:
         return words.not_held(name, absent.to_list(), many, day=self._day)
 
 

@@ -21,9 +21,10 @@ from finstat_kit.mirror.changes import changes_in
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
 from finstat_kit.mirror.published.compare import compared
-from finstat_kit.mirror.published.place import published
+from finstat_kit.mirror.published.place import OnDisk, published
 from finstat_kit.mirror.published.pull import Pull
 from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.folder import path_of
 from finstat_kit.mirror.storage.logs import COLLECTIONS, CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
 from finstat_kit.mirror.sync import Sync, see_given
@@ -114,7 +115,10 @@ class Mirror(LocalRegister):
         A register that sends is left out: it is opened where it is to send.
         """
         copied = self._copied if isinstance(self._copied, str | Sample) else None
-        again = partial(type(self), units=self._units, contents=self._contents, register=copied)
+        keys = None
+        if self._units is not None:
+            keys = [*self._units["id"].drop_nulls(), *self._units["ico"].drop_nulls()]
+        again = partial(type(self), units=keys, contents=self._contents, register=copied)
         return again, (self.path,), {"lang": self.lang}
 
     def sync(
@@ -235,7 +239,7 @@ class Mirror(LocalRegister):
                 cure="pull into fk.Mirror(path) without it, and extract() these units",
             )
         source = published(url)
-        if source.name == self.path.as_posix():
+        if isinstance(source, OnDisk) and source.folder.resolve() == self.path.resolve():
             raise UsageError(": it is this mirror", argument="url", value=str(url))
         pull = Pull(self._folder, source, bool(full), bool(anew), progress)
         if dry_run:
@@ -480,6 +484,8 @@ class Mirror(LocalRegister):
             if not self._folder.exists():
                 raise
             rows.append(("runs", 1, 1, str(error)))
+        meaning = "it cannot be read; the next sync() or pull() goes on from the one before"
+        rows += [(path_of(number), 1, 1, meaning) for number in self._folder.damaged()]
         for file in files:
             meaning = file.fault(self.path, whole=True)
             if meaning:

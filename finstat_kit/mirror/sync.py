@@ -12,10 +12,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Final
-from zoneinfo import ZoneInfo
 
 import polars as pl
 from msgspec.structs import replace
@@ -64,7 +62,6 @@ PLAN: Final = pl.Schema(
 )
 # A codelist of ten entries; only the header of its reply is read.
 _SMALL: Final = requests.codelist(wire.CODELISTS["ownership_types"])
-_ZONE: Final = ZoneInfo("Europe/Bratislava")
 
 
 @dataclass
@@ -124,6 +121,10 @@ class Sync:
                     "collection", "requests"
                 ].iter_rows()
             )
+        if run is not None:
+            for file in (file for files in run.files.values() for file in files):
+                if fault := file.fault(self.folder.path, whole=False):
+                    raise DamagedError(f"{self.folder.path / file.path}: {fault}", cure=run.cure)
         requests = {"codelists": len(wire.CODELISTS) + 1}
         for name in ("units", *(each for each in CONTENTS if each in kept)):
             stands = standing_in(self.folder.path, run, name)
@@ -252,14 +253,13 @@ class Sync:
 
     def _today(self) -> date:
         """Return the register's day of its last reply."""
-        sent = self.register._session.exchange.sent
-        try:
-            return parsedate_to_datetime(sent).astimezone(_ZONE).date()
-        except ValueError:
-            if not self._is_warned:
-                self._is_warned = True
-                warn("the register's replies have no Date: days are those of this machine's clock")
-            return self.register.today
+        day = wire.day_of(self.register._session.exchange.sent)
+        if day is not None:
+            return day
+        if not self._is_warned:
+            self._is_warned = True
+            warn("the register's replies have no Date: days are those of this machine's clock")
+        return self.register.today
 
     # Lists
 

@@ -8,8 +8,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import date, datetime
-from email.utils import parsedate_to_datetime
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
@@ -17,7 +16,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from finstat_kit import arguments
 from finstat_kit.errors import CacheError, RegisterError, UsageError
-from finstat_kit.protocol.wire import INVENTED, ZONE, Reply
+from finstat_kit.protocol.wire import INVENTED, Reply, day_of
 from finstat_kit.transport.base import Stopped
 
 Result = TypeVar("Result")
@@ -204,7 +203,7 @@ class CacheFile:
 
     def note(self, reply: Reply) -> None:
         """Note which register sent a reply, and on which day by its clock."""
-        day = day_of(reply)
+        day = day_of(reply.headers.get("Date", ""))
         self._day = "" if day is None else min(day, self._today()).isoformat()
         self.about = replace(self.about, invented=reply.headers.get(INVENTED, ""))
 
@@ -345,12 +344,3 @@ def key_of(target: str) -> str:
     path, _, query = target.partition("?")
     sorted_query = urlencode(sorted(parse_qsl(query, keep_blank_values=True)))
     return f"{path}?{sorted_query}" if query else path
-
-
-def day_of(reply: Reply) -> date | None:
-    """Return the day of a reply by its server's clock, which may differ from ours."""
-    try:
-        sent: datetime = parsedate_to_datetime(reply.headers.get("Date", ""))
-        return sent.astimezone(ZONE).date()
-    except (ValueError, TypeError, OverflowError):
-        return None

@@ -285,15 +285,15 @@ def test_a_value_beside_a_reason_is_not_drawn(chart: str, money: pl.DataFrame) -
 def test_a_history_has_no_point_beside_a_reason(money: pl.DataFrame) -> None:
     """The note names the reason."""
     unit = money.filter(pl.col("reason").is_null())["unit_id"][0]
-    company = SAMPLE.financials([unit], [2015, 2016, 2030])
+    company = SAMPLE.financials([unit], [2015, 2016, 2026])
     own = company.with_columns(turnover=pl.sum_horizontal("sales", "net_turnover"))
-    assert own.filter(year=2030)["turnover"].item() == 0
+    assert own.filter(year=2026)["turnover"].item() == 0
 
     ax = fk.plot_history(own, value="turnover", lang="en", ax=axes())
 
     years = {x for line in ax.lines for x in xs(line)}
     assert 2016 in years
-    assert 2030 not in years
+    assert 2026 not in years
     assert "no filing" in text(ax)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -327,6 +328,17 @@ def test_all_units_and_given_ones_are_not_one_mirror(tmp_path: Path) -> None:
     fk.Mirror(tmp_path / "mine", register=register).sync()
     with pytest.raises(fk.UsageError, match="is of all units"):
         early.sync()
+
+
+def test_a_mirror_of_ids_and_ico_can_be_pickled(tmp_path: Path) -> None:
+    units = small_register().units.get(small_register().units.ids(limit=2))
+    mine = fk.Mirror(tmp_path / "mine", units=[units["id"][0], units["ico"][1]])
+
+    again = pickle.loads(pickle.dumps(mine))
+
+    with fk.using(small_register()):
+        again.sync()
+    assert again.units.ids()["id"].to_list() == units["id"].to_list()
 
 
 def test_reports_of_given_units_need_their_statements(tmp_path: Path) -> None:

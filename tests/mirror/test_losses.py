@@ -352,16 +352,20 @@ def test_a_reader_beside_a_cure_reads_what_counts_then(
     for file in data(copy, name):
         file.unlink()
 
+    seen: list[str] = []
+
     def instead(path: str, query: str) -> Reply | None:
         if path == RECORDS["units"]:
             with pytest.raises(MirrorError, match=rf"rows of {name} .*; the next sync\(\)"):
                 fk.Mirror(copy).snapshot(name)  # type: ignore[arg-type]
+            seen.append(query)
         return None
 
     later.instead = instead
     fk.Mirror(copy, register=later).sync()
     later.instead = lambda path, query: None
 
+    assert seen
     assert_whole(reader, later)
 
 

@@ -27,6 +27,7 @@ from finstat_kit.errors import (
     TransportError,
     UsageError,
 )
+from finstat_kit.protocol.wire import Reply
 from tests.cli.test_commands import called
 from tests.support.examples import slow
 from tests.support.faults import PAGE, Step, reply
@@ -688,6 +689,34 @@ def test_the_command_pulls(mirror: fk.Mirror, server: FileServer, copy: fk.Mirro
     assert_equal(copy, mirror)
 
 
+def test_a_damaged_run_with_the_point_leaves_a_copy_to_begin_with(tmp_path: Path) -> None:
+    """Also while the next sync, of which there are rows, is not done: newest.json names another."""
+    register, folder = small_register(), tmp_path / "ruz"
+    mirror = fk.Mirror(folder, register=register)
+    mirror.sync()
+    noted = json.loads((folder / "newest.json").read_bytes())["number"]
+
+    def cut_off() -> None:
+        next_day(register)
+        register.sample.touch(register.sample.units.ids(limit=20))
+        number = len(register.asked)
+        register.instead = lambda path, query: (
+            Reply(403, {}, b"") if len(register.asked) > number + 20 else None
+        )
+        with pytest.raises(fk.RegisterError):
+            fk.Mirror(folder, register=register).sync()
+        register.instead = lambda path, query: None
+
+    cut_off()
+    (folder / f"runs/{noted:08}.json").write_bytes(b"{")
+    cut_off()
+
+    assert json.loads((folder / "newest.json").read_bytes())["number"] > noted
+    copy = fk.Mirror(tmp_path / "copy")
+    copy.pull(folder)
+    assert copy.units.count() == 60
+
+
 # Trust, but compare
 
 
@@ -704,6 +733,9 @@ def test_random_records_are_compared_with_the_register(
     assert seen["bound"].to_list() == pytest.approx(expected)
     assert expected[3] == 0  # all were compared
     assert seen["ids"].to_list() == [[]] * 4
+    asked = len(register.asked)
+    assert mirror.compare_with(register, n=1)["equal"].to_list() == [1] * 4
+    assert len(register.asked) - asked == 4
     with pytest.raises(UsageError, match="n=0 is not allowed"):
         mirror.compare_with(register, n=0)
 

@@ -79,6 +79,9 @@ def test_a_damaged_run_falls_back_to_the_one_before(
         again = fk.Mirror(mirror.path, register=register)
     assert_frame_equal(again.units.ids(), before)
     assert again.today == day
+    with pytest.warns(RegisterWarning):
+        worst = fk.Mirror(mirror.path).verify().row(0)
+    assert worst[:3] == (f"runs/{lost:08}.json", 1, 1)
     next_day(register, 2)
     again.sync()
 

@@ -71,19 +71,16 @@ def _requested(
     """Return the records that a register has; how many it has not, and how many are unreadable."""
     collection = getattr(register, name)
     gone = unreadable = 0
-    try:
-        frame = collection.get(ids)
-    except (NotFound, ProtocolError):
-        frame = collection.get(ids, errors="keep")
-        empty = frame.filter(pl.all_horizontal(pl.exclude("id").is_null()))["id"]
-        for id_ in empty:
-            try:
-                collection.get([id_])
-            except NotFound:
-                gone += 1
-            except ProtocolError:
-                unreadable += 1
-        frame = frame.filter(~pl.col("id").is_in(empty.implode()))
+    frame = collection.get(ids, errors="keep")
+    empty = frame.filter(pl.all_horizontal(pl.exclude("id").is_null()))["id"]
+    for id_ in empty:
+        try:
+            collection.get([id_])
+        except NotFound:
+            gone += 1
+        except ProtocolError:
+            unreadable += 1
+    frame = frame.filter(~pl.col("id").is_in(empty.implode()))
     return {row["id"]: row for row in frame.iter_rows(named=True)}, gone, unreadable
 
 

@@ -92,15 +92,15 @@ class Pull:
     def plan(self) -> pl.DataFrame:
         """Return the report of what a pull would do, and write nothing."""
         with contextlib.closing(self.source):
-            newest, there = self._newest()
+            _, there = self._newest()
             here = self._here()
-            report, _ = self._compared(here, there, newest)
+            report, _ = self._compared(here, there)
             return report
 
     def _once(self) -> pl.DataFrame:
         newest, there = self._newest()
         here = self._here()
-        report, files = self._compared(here, there, newest)
+        report, files = self._compared(here, there)
         if files is None:
             return report
         lost = None
@@ -163,9 +163,7 @@ class Pull:
         except DamagedError:
             return None
 
-    def _compared(
-        self, here: Run | None, there: Run, newest: Newest
-    ) -> tuple[pl.DataFrame, list[File] | None]:
+    def _compared(self, here: Run | None, there: Run) -> tuple[pl.DataFrame, list[File] | None]:
         """Return the report, and the files that are to be fetched; None where nothing is pulled.
 
         Raises:

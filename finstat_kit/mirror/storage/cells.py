@@ -241,8 +241,9 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     damaged = records["id"].filter(_digests(rebuilt) != records[TEXTS])
     if len(damaged):
         raise MirrorError(
-            f"the cells of report {damaged[0]} are not as they were received; sync(full=True) "
-            "finds the file that is damaged, and requests what was in it"
+            f"the cells of report {damaged[0]} are not as they were received: a file is damaged; "
+            "sync(full=True) requests what was in it, or pull(full=True) fetches it again where "
+            "the mirror was pulled"
         )
     return records.with_columns(rebuilt).drop(LENGTHS, TEXTS, FILLED)
 

@@ -194,16 +194,25 @@ class Folder:
         self.move_damaged()
         if run is not None and noted is not None and noted.number > run.number:
             return run, noted.number
-        if run is not None and run.points and (not noted or noted.number < run.shown):
+        is_behind = run is not None and run.points and (not noted or noted.number < run.shown)
+        if run is not None and (is_behind or (noted and not self._file(noted.number).exists())):
             self._note(run)
         return run, None
 
-    def move_damaged(self) -> None:
-        """Move runs that cannot be read aside."""
-        for number in self._numbers():
+    def damaged(self) -> list[int]:
+        """Return the numbers of runs that are there, or noted, and cannot be read."""
+        noted, found = self.noted(), []
+        for number in sorted({*self._numbers(), *([noted.number] if noted else [])}):
             try:
                 opened(self._file(number))
             except DamagedError:
+                found.append(number)
+        return found
+
+    def move_damaged(self) -> None:
+        """Move runs that cannot be read aside."""
+        for number in self.damaged():
+            if self._file(number).exists():
                 (self.path / _RUNS / _DAMAGED).mkdir(exist_ok=True)
                 moved(self._file(number), self.path / _RUNS / _DAMAGED / f"{number:08}.json")
 
@@ -232,7 +241,7 @@ class Folder:
                     os.utime(self.path / DATA / f"{name}.parquet")
             write_whole(self._file(run.number), sealed(run))
             self.last_read, self._read = run, (run.number, self._written(run.number))
-            if run.points and run.shown == run.number:
+            if run.points and (run.shown == run.number or not self._file(run.shown).exists()):
                 self._note(run)
             numbers = sorted(self._numbers())
             kept = {*numbers[-_KEPT:], *(point.run for point in run.points[-_KEPT_POINTS:])}

@@ -256,13 +256,13 @@ def test_a_translation_is_named_once() -> None:
 
 @pytest.mark.slow
 def test_it_takes_no_more_requests_than_the_figures() -> None:
-    """The reports are read once."""
+    """The reports are read once; the list of activities is for figures alone."""
     first, second = fk.sample(), fk.sample()
 
     first.financials([FIRM])
     second.statement(FIRM)
 
-    assert second.stats.requests == first.stats.requests
+    assert second.stats.requests <= first.stats.requests
 
 
 @pytest.mark.parametrize(

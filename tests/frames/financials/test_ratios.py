@@ -133,6 +133,7 @@ def test_the_listed_items_suffice_for_a_ratio(rows: list[dict[str, int | None]])
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:ratios left out")
 def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
     """Each of the listed items is needed."""
     whole = financials([dict.fromkeys((*PARTS, "year"), 1)])
@@ -143,6 +144,7 @@ def test_without_one_of_its_items_a_ratio_is_no_column() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:ratios left out")
 def test_ratios_stand_where_the_items_stood() -> None:
     """Beside them where they are kept."""
     with fk.using(fk.sample()):
