@@ -1235,7 +1235,7 @@ MUTATIONS = [
     Mutation(
         "days are those of the register",
         "sync.py:Sync._today",
-        "parsedate_to_datetime(sent).astimezone(_ZONE).date()",
+        "wire.day_of(self.register._session.exchange.sent)",
         "self.register.today",
         "test_a_day_is_that_of_the_register_and_not_of_this_machine",
     ),
