@@ -49,6 +49,7 @@ _FAILURES: Final = (
 )
 # OpenSSL reports an end as the one or the other, by when it sees it.
 _ENDED: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError)
+_HEAD_END: Final = b"\r\n\r\n"
 _LAST_CHUNK: Final = b"\r\n0\r\n\r\n"
 _ERROR_CAP: Final = 2**16  # bytes read of an error's body: its status is what matters
 _PLAIN: Final = ("", "identity")
@@ -244,12 +245,13 @@ class _Connection:
         answer is no.
         """
         assert self.stream is not None
-        received = b"".join(self.stream.received)
-        self.stream.received.clear()
-        head_end = received.find(b"\r\n\r\n") + 2
+        parts, self.stream.received = self.stream.received, []
         if any(name.lower() == b"transfer-encoding" for name, _ in headers):
+            received = b"".join(parts)
+            head_end = received.find(_HEAD_END) + 2
             return received.find(_LAST_CHUNK, head_end) == len(received) - len(_LAST_CHUNK)
-        return len(received) == head_end + 2 + len(body)
+        head_end = b"".join(parts[:2]).find(_HEAD_END)  # of a file, a body may be large
+        return sum(map(len, parts)) == head_end + len(_HEAD_END) + len(body)
 
     def close(self) -> None:
         """Close the connection; the next request opens another one."""
@@ -352,18 +354,19 @@ def _opener(
 
 def _body(chunks: Iterable[bytes], cap: int, *, whole: bool) -> bytes:
     """Return the packed body: complete, or for an error as much as can be read."""
-    body = bytearray()
+    parts, size = [], 0
     try:
         for chunk in chunks:
-            body += chunk
-            if whole and len(body) > cap:
+            parts.append(chunk)
+            size += len(chunk)
+            if whole and size > cap:
                 raise _too_large(cap)
-            if not whole and len(body) > _ERROR_CAP:
+            if not whole and size > _ERROR_CAP:
                 break
     except (httpcore.TimeoutException, httpx.TransportError, *_FAILURES):
         if whole:
             raise
-    return bytes(body)
+    return b"".join(parts)
 
 
 def _headers_sent(*, of_files: bool = False) -> list[tuple[bytes, bytes]]:
