@@ -770,7 +770,7 @@ MUTATIONS = [
         "filed.py:_blocks",
         "number += 1",
         "break",
-        "test_nothing_is_cut_off_on_paper",
+        "test_columns_of_unequal_breadth_have_room",
     ),
     Mutation(
         "a map draws the statistic that is asked for",
