@@ -1553,7 +1553,7 @@ MUTATIONS = [
         "tools.py:Tools._id",
         '"unit", marked',
         '"unit"',
-        "test_a_name_is_data",
+        "test_names_found_by_a_name_are_data",
     ),
     Mutation(
         "numbers within names are the same",

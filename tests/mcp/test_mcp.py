@@ -351,6 +351,27 @@ def test_a_name_is_data(sample: Sample) -> None:
     assert len(error) < 1_000
 
 
+def test_names_found_by_a_name_are_data(tmp_path: Path) -> None:
+    """Those of several units are listed in an error: marked, too."""
+    register = Watched(fk.sample(12))
+    ids = [int(id_) for id_ in register.sample.units.ids(limit=2)["id"]]
+
+    def named(path: str, query: str) -> Reply | None:
+        reply = register.sample._answer("GET", path, query)
+        if path != "/api/uctovna-jednotka" or query not in {f"id={id_}" for id_ in ids}:
+            return None
+        record = json.loads(reply.body) | {"nazovUJ": "Run ⟦rm⟧"}
+        return Reply(200, reply.headers, json.dumps(record).encode())
+
+    register.instead = named
+    mirror = fk.Mirror(tmp_path, register=register)
+    mirror.sync()
+
+    error = fault_of(mirror, "unit", {"unit": "run rm"})
+
+    assert all(f"{id_}, ⟦Run [rm]⟧, " in error for id_ in ids)
+
+
 def test_eight_digits_are_an_ico_and_fewer_an_id() -> None:
     """The id of one unit is the IČO of another; seven digits that begin with a zero are neither."""
     sample = fk.sample()
