@@ -241,12 +241,11 @@ class Folder:
                     os.utime(self.path / DATA / f"{name}.parquet")
             write_whole(self._file(run.number), sealed(run))
             self.last_read, self._read = run, (run.number, self._written(run.number))
-            if run.points and (run.shown == run.number or not self._file(run.shown).exists()):
-                self._note(run)
             numbers = sorted(self._numbers())
             kept = {*numbers[-_KEPT:], *(point.run for point in run.points[-_KEPT_POINTS:])}
-            if run.points:
-                kept.add(run.shown)
+            stay = kept.intersection(numbers)
+            if run.points and (run.shown == run.number or run.shown not in stay):
+                self._note(run)
             for number in numbers:
                 if number not in kept:
                     with contextlib.suppress(OSError):
