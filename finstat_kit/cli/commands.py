@@ -14,7 +14,7 @@ from click.shell_completion import shell_complete
 
 from finstat_kit.cli import options
 from finstat_kit.cli.figures import financials
-from finstat_kit.cli.mirrors import mirror, pull, sync
+from finstat_kit.cli.mirrors import mirror, news, pull, sync
 from finstat_kit.cli.output import Output, harmless, set_encoding, silence
 from finstat_kit.cli.records import codelist, count, find, get, ids
 from finstat_kit.cli.serving import mcp, serve
@@ -70,7 +70,7 @@ def doctor(reg: Register, output: Output) -> None:
         raise SystemExit(1)
 
 
-for command in (codelist, ids, count, get, find, financials, sync, pull, mirror, serve, mcp):
+for command in (codelist, ids, count, get, find, financials, sync, pull, news, mirror, serve, mcp):
     cli.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""The commands that keep and describe a mirror: `sync`, `pull`, `mirror`."""
+"""The commands that keep and describe a mirror: `sync`, `pull`, `news`, `mirror`."""
 
 from __future__ import annotations
 
@@ -63,6 +63,21 @@ def pull(url: str, folder: str, output: Output, **passed: bool) -> None:
     from finstat_kit.mirror.mirror import Mirror
 
     output.write(Mirror(folder).pull(url, **passed))
+
+
+@click.command()
+@click.argument("folder")
+@options.output
+def news(folder: str, output: Output) -> None:
+    """Print what is new in the mirror in FOLDER since this command last printed, and nothing else.
+
+    The first call prints nothing: it notes what there is, in FOLDER.news.json, as each call does.
+    """
+    from finstat_kit.mirror.mirror import Mirror
+    from finstat_kit.mirror.news import NEWS, written_since_mark
+
+    output.check(NEWS)
+    written_since_mark(Mirror(folder), output.write)
 
 
 @click.command()

@@ -48,11 +48,11 @@ def changes_in(log: pl.LazyFrame, since: date, points: list[int], *, given: bool
             counts = pl.Series(points).search_sorted(here.select(begun).to_series(), side="left")
             upto = pl.Series(points).gather(counts)
             here = here.with_columns(counted=here["counted"] & (here["version"] > upto))
-        pieces.append(_changes(here))
+        pieces.append(changes_of(here))
     return pl.concat(pieces).sort("seen", "id", maintain_order=True)
 
 
-def _changes(rows: pl.DataFrame) -> pl.DataFrame:
+def changes_of(rows: pl.DataFrame) -> pl.DataFrame:
     """Return what each version changed in the one before it, field by field.
 
     Args:

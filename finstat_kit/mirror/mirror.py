@@ -20,6 +20,7 @@ from finstat_kit.given_units import given_units
 from finstat_kit.mirror.changes import changes_in
 from finstat_kit.mirror.fetch import Budget
 from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
+from finstat_kit.mirror.news import news_since, point_since
 from finstat_kit.mirror.published.compare import compared
 from finstat_kit.mirror.published.place import OnDisk, published
 from finstat_kit.mirror.published.pull import Pull
@@ -452,6 +453,60 @@ class Mirror(LocalRegister):
         with legible(self.path):
             points = [point.upto.get("units", 0) for point in run.points]
             return changes_in(state.scan("units"), day, points, given=state.is_part)
+
+    @property
+    def point(self) -> str:
+        """The random id of the last complete sync, as last read from disk; see `news`.
+
+        Unlike its day, it names one state: several syncs of a day have several.
+
+        Raises:
+            MirrorError: No sync is complete.
+        """
+        run = self._folder.last_read
+        return (run if run and run.points else self._folder.complete()).newest.id
+
+    def news(self, since: str | date) -> pl.DataFrame:
+        """List what is new since a former state: filings of the units, and their records.
+
+        The state now is compared with the former one, whatever came between. A filing is new where
+        the record of its unit names it and the former record did not: those of a unit that was
+        first fetched since are not. ``finstat-kit news`` prints what is new since it last did.
+
+        Args:
+            since: The state as of the end of this day, as of `as_of`, or the `point` of a sync.
+
+        Returns:
+            One row per filing or changed record, by ``unit_id``: ``unit_id`` (Int64), ``ico``,
+            ``name`` (String); ``what`` (Enum): of filings ``new``, ``corrected`` (of a period that
+            was filed before, or what the record or a report of it says has changed) or ``gone``,
+            of the record of a unit ``changed``; ``fields`` (String: those that changed, joined by
+            blanks; ``id`` of a unit first seen, ``gone`` of one removed or restored; without the
+            lists of filings and the day of change). Of filings: ``year`` (Int32), ``kind``
+            (String), ``consolidated`` (Boolean), ``filed`` (Date); ``total_assets``,
+            ``total_assets_before``, ``sales``, ``sales_before`` (Float64: by `fk.financials` of
+            this year and the one before, null where another filing is taken); ``statement_id`` or
+            ``annual_report_id`` (Int64). What a record that is not held would say is null.
+
+        Raises:
+            MirrorError: No sync is complete yet.
+            UsageError: No sync was complete by then, or what it counted is lost.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> register = fk.sample(100)
+            >>> few = register.units.ids(limit=3)
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), units=few, contents=True, register=register)
+            >>> report = mirror.sync()
+            >>> register.set_today("2026-07-01")
+            >>> new = register.file(few["id"][0], year=2025)
+            >>> report = mirror.sync()
+            >>> mirror.news("2026-06-30").select("what", "year", "filed").rows()
+            [('new', 2025, datetime.date(2026, 7, 1))]
+        """
+        with self._states.held() as state:
+            point = point_since(state.run, since)
+            return news_since(state.former(point), state, self._figures(state))
 
     def verify(self) -> pl.DataFrame:
         """Compare every byte of the copy with its checksum.

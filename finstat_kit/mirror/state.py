@@ -108,6 +108,10 @@ class State:
         """Return whether it is what a run says of a point; files that were merged stay a day."""
         return (self.point, self.run.lost, self.settings) == (point, run.lost, run.settings)
 
+    def former(self, point: Point) -> State:
+        """Return what the mirror held as of another point of the same run."""
+        return type(self)(self._folder, self.run, point)
+
     @property
     def today(self) -> date:
         """The day on which the sync started."""
