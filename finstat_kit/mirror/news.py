@@ -45,6 +45,7 @@ NEWS: Final = pl.Schema(
         **dict.fromkeys(_KEYS.values(), pl.Int64()),
     }
 )
+_LOGS: Final = (*COLLECTIONS, "cells")  # that are compared
 _POINT: Final = re.compile(r"[0-9a-f]{16}")
 # Their changes are rows of filings, or say only that something else has changed.
 _LEFT_OUT: Final = (*OWNED.values(), wire.CHANGED)
@@ -69,7 +70,7 @@ def point_since(run: Run, since: object) -> Point:
         except UsageError as error:
             error.argument = "since"
             raise
-    for loss in filter(None, (run.loss(name, point) for name in COLLECTIONS)):
+    for loss in filter(None, (run.loss(log, point) for log in _LOGS)):
         whole = run.after(loss)
         raise invalid(
             "since",
@@ -241,7 +242,7 @@ def written_since_mark(mirror: LocalRegister, write: Callable[[pl.DataFrame], No
         refuse_unwritable(path)  # else the same is written again and again
     except UsageError as error:
         raise MirrorError(
-            f"{path} is to keep what was printed last, and {error.message.partition(';')[0]}",
+            f"{path} is to keep what was printed last, and {error.message}",
             cure="make it a file in a folder that can be written",
         ) from error
     with mirror._states.held() as state:
@@ -256,8 +257,8 @@ def written_since_mark(mirror: LocalRegister, write: Callable[[pl.DataFrame], No
             try:
                 point = point_since(state.run, mark)
             except UsageError as error:
-                for name in COLLECTIONS:
-                    state.files(name)  # what is lost now, the next sync brings back
+                for log in _LOGS:
+                    state.files(log)  # what is lost now, the next sync brings back
                 warn(
                     f"what is new since the point in {path} is not known{error.message}; the next "
                     "call prints what is new from now on"

@@ -264,9 +264,9 @@ def test_days_and_points_that_are_not_there_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
-@pytest.mark.parametrize("log", ["units", "statements", "reports"])
+@pytest.mark.parametrize("log", ["units", "statements", "reports", "cells"])
 def test_states_whose_rows_were_lost_are_refused(tmp_path: Path, log: str) -> None:
-    """Until the next sync everything is; from then on the states that counted them."""
+    """Until the next sync what needs them fails; from then on states that counted them are."""
     register = Edited()
     mirror, ids = _mine(register, tmp_path)
     point = mirror.point
@@ -276,8 +276,9 @@ def test_states_whose_rows_were_lost_are_refused(tmp_path: Path, log: str) -> No
     second = mirror.point
     data(mirror.path, log)[-1 if log == "units" else 0].unlink()
     whole = fk.Mirror(mirror.path, register=register)
-    with pytest.raises(fk.RegisterError):
-        whole.news(point)
+    if log != "cells":  # nothing new is read from these
+        with pytest.raises(fk.RegisterError):
+            whole.news(point)
 
     next_day(register)
     whole.sync()
@@ -362,9 +363,19 @@ def test_a_mark_whose_state_was_lost_is_said_and_replaced_once_it_is_whole(tmp_p
     register.sample.touch(ids[:1])
     mirror.sync()
     data(mirror.path, "units")[0].unlink()
-    failed = called("news", str(mirror.path))
-    assert (failed.returncode, failed.stdout) == (1, "")
-    assert (tmp_path / "mine.news.json").read_bytes() == mark
+
+    def refuse(path: str, query: str) -> Reply | None:
+        return Reply(500, {}, b"") if path == RECORDS["units"] else None
+
+    for is_noted in (False, True):
+        if is_noted:  # by a sync that goes no further
+            edited, register.instead = register.instead, refuse
+            with pytest.raises(fk.RegisterError):
+                mirror.sync()
+            register.instead = edited
+        failed = called("news", str(mirror.path))
+        assert (failed.returncode, failed.stdout) == (1, "")
+        assert (tmp_path / "mine.news.json").read_bytes() == mark
     next_day(register)
     mirror.sync()
 
