@@ -179,6 +179,7 @@ def _mine(register: Edited, tmp_path: Path, many: int = 2) -> tuple[fk.Mirror, l
     return mirror, filed
 
 
+@pytest.mark.slow
 def test_filings_of_a_unit_that_was_added_are_no_news(tmp_path: Path) -> None:
     """Its first records are none; what it files later is."""
     register = Edited()
@@ -198,6 +199,7 @@ def test_filings_of_a_unit_that_was_added_are_no_news(tmp_path: Path) -> None:
     assert mirror.news(point).is_empty()
 
 
+@pytest.mark.slow
 def test_annual_reports_and_consolidated_filings_are_news(tmp_path: Path) -> None:
     register = Edited()
     mirror, ids = _mine(register, tmp_path)
@@ -235,6 +237,7 @@ def test_a_mirror_of_units_alone_names_the_filings(tmp_path: Path) -> None:
     assert news.select("year", "filed", "sales").row(0) == (None, None, None)
 
 
+@pytest.mark.slow
 def test_what_came_and_went_in_between_is_no_news(tmp_path: Path) -> None:
     register = Edited()
     mirror, ids = _mine(register, tmp_path)
@@ -322,6 +325,7 @@ def test_the_command_prints_what_is_new_since_it_last_did(tmp_path: Path) -> Non
     assert mark == {"point": mirror.point}
 
 
+@pytest.mark.slow
 def test_the_mark_stays_where_nothing_could_be_written(tmp_path: Path) -> None:
     register = Edited()
     mirror, ids = _mine(register, tmp_path)
@@ -337,6 +341,7 @@ def test_the_mark_stays_where_nothing_could_be_written(tmp_path: Path) -> None:
     assert _news(mirror) == f"unit_id,what,year\n{ids[0]},new,2025\n"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
 def test_an_unknown_point_is_said_and_replaced(tmp_path: Path) -> None:
     """After anew=True, and where the mark is another mirror's."""
@@ -353,6 +358,7 @@ def test_an_unknown_point_is_said_and_replaced(tmp_path: Path) -> None:
     assert _news(mirror) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::finstat_kit.errors.RegisterWarning")
 def test_a_mark_whose_state_was_lost_is_said_and_replaced_once_it_is_whole(tmp_path: Path) -> None:
     register = Edited()
