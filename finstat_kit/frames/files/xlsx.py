@@ -28,6 +28,7 @@ _FORM_OF: Final = {"share": "0.0%;[Red]-0.0%", "number": _TWO_DECIMALS}
 _MOMENT: Final = "yyyy-mm-dd hh:mm:ss"
 _FORMS: Final[Any] = {pl.Date: "yyyy-mm-dd", pl.Datetime: _MOMENT, pl.Duration: "[h]:mm:ss"}
 _BROADEST: Final = 420  # pixels of a column; a character has 7
+_LETTERS: Final = 50  # of a line of so broad a column, at least
 _NARROWEST: Final = 8  # characters of a column of floats
 _LINE: Final = 15  # points
 _WIDE: Final = 16  # of one of a wide table: twelve digits in groups, and most reasons
@@ -102,8 +103,19 @@ def sheets(
                     raise invalid("note", ..., ": a sheet of xlsx cannot hold it", cure="cut it")
         if book is not None:
             sheet = workbook.add_worksheet(layout.sheets[2])
-            book.write_excel(workbook, sheet, header_format={"bold": True}, freeze_panes=(1, 1))
+            wrapped: Any = {cs.all(): {"text_wrap": True, "valign": "top"}}
+            book.write_excel(
+                workbook,
+                sheet,
+                column_formats=wrapped,
+                header_format={"bold": True},
+                freeze_panes=(1, 1),
+            )
             sheet.autofit(max_width=_BROADEST)
+            # No program but Excel makes a row as high as its lines.
+            for row, cells in enumerate(book.iter_rows(), 1):
+                longest = max(len(cell or "") for cell in cells)
+                sheet.set_row(row, _LINE * max(-(-longest // _LETTERS), 1))
         if layout.columns:
             _lay_out(workbook, frame, layout)
     return file.getvalue()
@@ -120,7 +132,7 @@ def _lay_out(workbook: Workbook, frame: pl.DataFrame, layout: Layout) -> None:
         for row, text in enumerate(texts, 1):
             if text is not None:
                 sheet.write_string(row, column, text, grey)
-    # No program but Excel makes a head as high as its lines, which are shorter than their column.
+    # Lines of a head are shorter than its column.
     sheet.set_row(0, _LINE * max(-(-len(name) // (_WIDE - 3)) for name in layout.columns))
     for page in workbook.worksheets():
         page.set_landscape()

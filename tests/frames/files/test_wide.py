@@ -125,7 +125,12 @@ def test_a_workbook_has_sheets_heads_and_a_codebook_in_the_language(
     assert hidden == ["F"]
     assert sheet.column_dimensions["F"].max == 7
     assert (sheet.page_setup.orientation, sheet.page_setup.fitToHeight) == ("landscape", 0)
-    rows = [[cell.value for cell in row] for row in book.worksheets[2].iter_rows()]
+    fields = book.worksheets[2]
+    long = max(fields["E"], key=lambda cell: len(cell.value or ""))
+    assert long.alignment.wrap_text
+    lines = fields.row_dimensions[long.row].height / 15
+    assert lines * fields.column_dimensions["E"].width > len(long.value)
+    rows = [[cell.value for cell in row] for row in fields.iter_rows()]
     assert rows[0][0] == ("Stĺpec" if lang == "sk" else "Column")
     assert [row[3] for row in rows[1:]] == ["unit_id", "ico", "name", "sales", "equity", "roa"]
     assert rows[6][2] == ("podiel, 1 je 100 %" if lang == "sk" else "share, 1 is 100 %")
