@@ -874,13 +874,6 @@ MUTATIONS = [
         "test_a_fall_to_nothing_is_a_change",
     ),
     Mutation(
-        "only the period before is restated",
-        "growth.py:growth",
-        'on = ["statement_id", BEFORE]',
-        'on = ["statement_id"]',
-        "test_only_the_period_of_the_column_is_restated",
-    ),
-    Mutation(
         "the former filing ends the day before",
         "growth.py:growth",
         'on = ["unit_id", BEFORE]',
@@ -890,16 +883,9 @@ MUTATIONS = [
     Mutation(
         "a period of unknown length is not equal",
         "growth.py:_changes",
-        "(pl.col(MONTHS) != months_before).fill_null(value=True)",
-        "(pl.col(MONTHS) != months_before).fill_null(value=False)",
+        '(pl.col(MONTHS) != pl.col(f"{MONTHS} former")).fill_null(value=True)',
+        '(pl.col(MONTHS) != pl.col(f"{MONTHS} former")).fill_null(value=False)',
         "test_a_period_of_unknown_length_is_not_equal",
-    ),
-    Mutation(
-        "a column whose length is not stated is of twelve months",
-        "growth.py:_changes",
-        'pl.col(f"{MONTHS} beside").fill_null(YEAR)',
-        'pl.col(f"{MONTHS} beside").fill_null(pl.col(MONTHS))',
-        "test_a_column_whose_length_is_not_stated_is_of_twelve_months",
     ),
     Mutation(
         "a year is in thousands by both years beside it",
@@ -925,8 +911,8 @@ MUTATIONS = [
     Mutation(
         "a previous column is no filing",
         "values.py:filed",
-        "table.filter(~is_previous)",
-        "table",
+        'return table.filter(pl.col("source_column").cast(pl.String).ne_missing("previous"))',
+        "return table",
         "test_a_previous_column_is_no_filing",
     ),
     Mutation(

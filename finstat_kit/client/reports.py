@@ -141,7 +141,7 @@ class Reports(Documents):
         """
         return methods.reports.cells(self._source, reports, labels=labels, blanks=blanks)
 
-    def check(self, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None = None) -> Frame:
+    def check(self, reports: Frame) -> Frame:
         """Check the sums that the captions of a form state, and the two sides of the balance.
 
         A few percent of filings fail: a filer's mistake, not an error of reading. The page
@@ -149,14 +149,10 @@ class Reports(Documents):
 
         Args:
             reports: Records, as `get` returns them; a LazyFrame stays lazy.
-            filings: What title pages are compared with: their filings, as `filings` or `financials`
-                returns them. None compares none.
 
         Returns:
             One row per report, in order: ``report_id`` (Int64), ``template`` (Int32), ``checked``
             and ``failing`` (Int32: sums, each column of a row is one), the differences below,
-            ``title_page`` (Enum ``ico``, ``period``: what the title page has from another unit or
-            period than its filing; null where both agree, and where they are not compared),
             ``failures`` (List of Struct ``table``, ``row``, ``column``, ``number``, ``label_sk``,
             ``stated``, ``computed``; null where all hold) and ``reasons`` (List of
             Struct ``table`` Int16 and ``reason`` Enum: why the report, or one table of it,
@@ -190,4 +186,4 @@ class Reports(Documents):
             >>> fk.reports.check(pl.DataFrame([report]))["reasons"][0].to_list()
             [{'table': 2, 'reason': 'length_mismatch'}]
         """
-        return methods.reports.check(self._source, reports, filings)
+        return methods.reports.check(self._source, reports)

@@ -41,7 +41,7 @@ def summary(
         by: A group of `count_by`, or two in a list; None means the whole. ``age`` is that at the
             end of each period.
         nace: The revision of NACE of sections and divisions, as in `count_by`. Figures have
-            it in their column ``nace``; without that all are taken as Rev. 2.
+            it in their column ``nace``; without that all are taken as Rev. 2, with a warning.
         doubtful: Whether changes of `growth` with ``scale_doubtful`` count as others; they are left
             out and counted unless so.
         lang: Language of the labels; None means the register's.

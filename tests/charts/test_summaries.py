@@ -139,7 +139,7 @@ def test_groups_of_two_stand_in_the_order_of_their_weighted_means() -> None:
     }  # fmt: skip
     rows = [(*codes, x) for codes, (many, x) in units.items() for _ in range(many)]
     frame = pl.DataFrame(rows, schema=["kraj", "skNace", "x"], orient="row")
-    frame = frame.with_columns(unit_id=pl.int_range(pl.len()), year=2024)
+    frame = frame.with_columns(unit_id=pl.int_range(pl.len()), year=2024, nace=pl.lit("2"))
 
     ax = fk.plot_spread(frame, value="x", by=["kraj", "section"], lang="en", ax=axes(9, 6))
 

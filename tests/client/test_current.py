@@ -379,7 +379,7 @@ def test_signatures_show_plain_types(name: str) -> None:
         "History", "Iterable", "Iterator",
         "LazyFrame", "Literal", "Mapping", "None", "Pages", "Path", "PathLike", "Register",
         "Sample", "Sequence", "Series", "Transport",
-        "Activity", "Auto", "Basis", "By", "CodelistName", "Every", "Grouping", "Lang", "Level",
+        "Activity", "Auto", "By", "CodelistName", "Every", "Grouping", "Lang", "Level",
         "Nace", "Statement",
     }  # fmt: skip
     without_defaults = re.sub(r"= '[^']*'|\bTrue\b|\bFalse\b|\bEllipsis\b", "", shown)

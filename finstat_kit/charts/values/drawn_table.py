@@ -202,8 +202,11 @@ def of_spread(
     source: Register | None,
 ) -> DrawnTable:
     """Return the quartiles of each code, null of too few units, as `plot_spread` draws them."""
-    fields = arguments.names("by", by)
+    fields = [labels.field(name) for name in arguments.names("by", by)]
     is_summary = summaries.is_one(frame)
+    notes: list[str] = []
+    if not is_summary and groups.OF_2_1.keys() & fields and "nace" not in labels.schema_of(frame):
+        notes.append(_WORDS[lang]["rev_2"])
     if is_summary or len(fields) > 1:
         frame = frame if is_summary else summary_of(frame, item, by, register=source)
         summary = summaries.of_frame(frame, by, item)
@@ -213,8 +216,9 @@ def of_spread(
             value=pl.when(pl.col("n") >= FEWEST).then("median"),
             low="p10", q1="p25", q3="p75", high="p90", lost=0,
         )  # fmt: skip
-        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"])
-    field: Grouping = labels.field(cast("Grouping", fields[0]))
+        notes = [*table.notes, *notes]
+        return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], notes=notes)
+    field = cast("Grouping", fields[0])
     made: str = field
     if field in groups.GROUPS:
         frame, made = groups.with_group(frame.lazy(), field)
@@ -222,9 +226,7 @@ def of_spread(
     elif field not in labels.schema_of(frame):
         raise invalid("by", field, "is not a column of the frame")
     table = _of_boxes(frame, item, cast("Grouping", made), lang, source)
-    if field in groups.OF_2_1 and "nace" not in labels.schema_of(frame):
-        table = table._replace(notes=[*table.notes, _WORDS[lang]["rev_2"]])
-    return table
+    return table._replace(notes=[*table.notes, *notes])
 
 
 def of_years(

@@ -7,15 +7,12 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit import given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.client.source import Source
-from finstat_kit.errors import invalid, warn
-from finstat_kit.frames.financials.assemble import check_types, form_order
-from finstat_kit.frames.financials.filings import FILINGS
-from finstat_kit.frames.findings.values import filed
+from finstat_kit.errors import warn
+from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as report_cells, check_sums
-from finstat_kit.frames.reports.check_sums import CHECKS, COMPARED_COLUMNS
+from finstat_kit.frames.reports.check_sums import CHECKS
 from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, is_foreign, last_day
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
 from finstat_kit.given_frames import Frame
@@ -44,40 +41,11 @@ def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Fram
     return _read_in_batches(reports, schema, read, also=CURRENCY_COLUMNS)
 
 
-def check(source: Source, reports: Frame, filings: pl.DataFrame | pl.LazyFrame | None) -> Frame:
+def check(source: Source, reports: Frame) -> Frame:
     """Check the sums of reports; see `Reports.check`."""
-    form_of, compared = source.shipped_first, _statements(filings)
+    form_of = source.shipped_first
     return _read_in_batches(
-        reports,
-        CHECKS,
-        lambda batch: check_sums.check(batch, form_of, compared),
-        also=COMPARED_COLUMNS,
-    )
-
-
-def _statements(filings: pl.DataFrame | pl.LazyFrame | None) -> pl.DataFrame:
-    """Return what title pages are compared with, of each statement once."""
-    names = ("statement_id", "ico", "period_from", "period_to")
-    columns = pl.Schema({name: FILINGS[name] for name in names})
-    if filings is None:
-        return pl.DataFrame(schema=columns)
-    frame = given_frames.collected("filings", filings)
-    if absent := [name for name in columns if name not in frame.columns]:
-        raise invalid(
-            "filings",
-            ...,
-            f": no column {absent[0]!r}",
-            give="what fk.filings or fk.financials returns",
-        )
-    check_types(frame.schema, columns, "filings")
-    rows, _ = filed(frame)
-    if "reason" in rows.columns:  # of a statement that another unit lists, too
-        rows = rows.filter(pl.col("reason").cast(pl.String).ne_missing("not_own"))
-    return (
-        rows.select(names)
-        .cast(columns)
-        .drop_nulls("statement_id")
-        .unique("statement_id", keep="first", maintain_order=True)
+        reports, CHECKS, lambda batch: check_sums.check(batch, form_of), also=CURRENCY_COLUMNS
     )
 
 

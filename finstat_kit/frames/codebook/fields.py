@@ -88,7 +88,7 @@ _UNITS: Final = {
     "months": "months", "score": "share, 1 is 100 %", "seconds": "seconds", "bytes": "bytes",
     "seconds_low": "seconds", "seconds_high": "seconds", "velkostPrilohy": "bytes", "age": "years",
 }  # fmt: skip
-_MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_restated", "_reason", "_label")
+_MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_reason", "_label")
 _CODED: Final = {"nace_filed": "activities"}
 
 

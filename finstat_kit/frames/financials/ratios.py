@@ -293,7 +293,7 @@ def quantity(name: str) -> Quantity | None:
     if name in AMOUNTS or name in items.names():
         return "amount"
     base, _, part = name.rpartition("_")
-    of_base = quantity(base) if part in ("growth", "before", "change", "restated") else None
+    of_base = quantity(base) if part in ("growth", "before", "change") else None
     return "share" if part == "growth" and of_base else of_base
 
 

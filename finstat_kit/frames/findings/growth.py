@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
 import polars as pl
 
@@ -12,12 +12,11 @@ from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import scale, values
-from finstat_kit.frames.findings.scale import BEFORE, LAST, MONTHS, YEAR, with_periods
+from finstat_kit.frames.findings.scale import BEFORE, LAST, MONTHS, with_periods
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 
-Basis = Literal["previous_year", "previous_column"]
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
 REASON: Final = pl.Enum(REASONS)
@@ -33,12 +32,7 @@ _IDENTITY: Final[tuple[str, ...]] = (
 
 
 @calls.checked_call
-def growth(
-    panel: pl.DataFrame | pl.LazyFrame,
-    value: str | Sequence[str],
-    *,
-    basis: Basis = "previous_year",
-) -> pl.DataFrame:
+def growth(panel: pl.DataFrame | pl.LazyFrame, value: str | Sequence[str]) -> pl.DataFrame:
     """Compute changes to the period before, absolute and relative, where both are comparable.
 
     The period before ends the day before a filing's own begins. Null where there is none, where
@@ -47,25 +41,20 @@ def growth(
     where the sign changes; a fall to 0 is a change. Nothing is deflated.
 
     Args:
-        panel: A panel, or figures as `financials` returns them; with ``"previous_column"`` figures
-            with ``from_previous=True``.
+        panel: A panel, or figures as `financials` returns them; rows of previous columns are no
+            filings.
         value: An item or ratio, or several.
-        basis: ``"previous_year"``: the value of the period before as its own filing states it;
-            rows of previous columns are no filings. ``"previous_column"``: as the filing itself
-            states it beside its own; where its length is not stated, 12 months are assumed.
 
     Returns:
         One row per unit and year (``unit_id``, ``ico``, ``name``, ``year``, ``months``,
         ``template`` and ``status``, as far as the frame has them), and per value, here ``sales``:
         ``sales``, ``sales_before``, ``sales_change``, ``sales_growth`` (change by the amount
         before; null where that is 0) (Float64), ``sales_reason`` (Enum: why there is no change:
-        ``no_value``, ``gap``, ``no_value_before``, ``months``, ``form``, ``sign``); with
-        ``"previous_column"`` also ``sales_restated`` (Float64: how much the column differs from the
-        filing of the same period; null where there is none, it is equal, or on another form that
-        does not compare). Then ``scale_doubtful`` (Boolean; see `panel`): true where it is true of
-        either year; `summary` leaves such pairs out. At the end the columns of the unit, for
-        groups: ``kraj``, ``okres``, ``pravnaForma``, ``skNace``, ``velkostOrganizacie``, ``nace``,
-        ``datumZalozenia``, ``datumZrusenia``, as far as the frame has them.
+        ``no_value``, ``gap``, ``no_value_before``, ``months``, ``form``, ``sign``). Then
+        ``scale_doubtful`` (Boolean; see `panel`): true where it is true of either year; `summary`
+        leaves such pairs out. At the end the columns of the unit, for groups: ``kraj``, ``okres``,
+        ``pravnaForma``, ``skNace``, ``velkostOrganizacie``, ``nace``, ``datumZalozenia``,
+        ``datumZrusenia``, as far as the frame has them.
 
     Raises:
         UsageError: An argument is wrong or a column is missing.
@@ -81,80 +70,48 @@ def growth(
     for name in names:
         if name in {*assemble.PROVENANCE, *assemble.IDENTITY, ratios.BELOW_CRISIS, scale.DOUBTFUL}:
             raise invalid("value", name, "is not a figure", give="an item or a ratio")
-    arguments.one_of("basis", basis, ("previous_year", "previous_column"))
     check_columns(panel, [], "panel")
     scale.check(labels.schema_of(panel), "panel")
     of_units = [*assemble.CARRIED, "nace", *assemble.DAYS]
-    also = {"ico", "name", "status", "statement_id", "period_from", *of_units}
-    also |= {*scale.AMOUNTS, scale.DOUBTFUL}
-    table = values.narrowed(panel, names, also, "panel")
-    own_column = basis == "previous_column"
-    table, previous = values.filed(table)
-    if own_column and ("statement_id" not in table.columns or previous.is_empty()):
-        raise invalid(
-            "basis",
-            basis,
-            ": the frame has no rows of the previous column",
-            give="fk.financials(units, years, from_previous=True), not a panel of it",
-        )
+    also = {"ico", "name", "status", "period_from", *of_units, *scale.AMOUNTS, scale.DOUBTFUL}
+    table = values.filed(values.narrowed(panel, names, also, "panel"))
     rows = scale.marked(one_row_per_year(table)[0].sort("unit_id", "year"))
     rows = with_periods(rows)
     rows = rows.with_columns(has_figures(rows.schema).alias(" there"))
     former = rows.with_columns(pl.col(LAST).alias(BEFORE)).unique(["unit_id", BEFORE])
     on = ["unit_id", BEFORE]
     rows = rows.join(former, on=on, how="left", maintain_order="left", suffix=" former")
-    if own_column:
-        beside = previous.drop_nulls("statement_id").unique("statement_id", keep="first")
-        beside = with_periods(beside).with_columns(
-            pl.col(LAST).alias(BEFORE), pl.lit(value=True).alias(" there")
-        )
-        on = ["statement_id", BEFORE]
-        rows = rows.join(beside, on=on, how="left", maintain_order="left", suffix=" beside")
-    before = "beside" if own_column else "former"
-    rows = rows.with_columns(pl.col(f"{name} {before}").alias(f"{name}_before") for name in names)
     columns = [name for name in _IDENTITY if name in rows.columns]
     for name in names:
-        rows = _changes(rows, name, own_column=own_column)
+        rows = _changes(rows, name)
         columns += [name, *(f"{name}_{part}" for part in ("before", "change", "growth", "reason"))]
-        columns += [f"{name}_restated"] if own_column else []
     either_year = pl.col(scale.DOUBTFUL) | pl.col(f"{scale.DOUBTFUL} former")
     carried = [name for name in of_units if name in table.columns]
     return rows.select(*columns, either_year, *carried)
 
 
-def _changes(rows: pl.DataFrame, name: str, *, own_column: bool) -> pl.DataFrame:
-    value, before = pl.col(name), pl.col(f"{name}_before")
-    months_before = pl.col(f"{MONTHS} former")
-    if own_column:  # few title pages state the length of the period before
-        months_before = pl.col(f"{MONTHS} beside").fill_null(YEAR)
-    months = (pl.col(MONTHS) != months_before).fill_null(value=True)
+def _changes(rows: pl.DataFrame, name: str) -> pl.DataFrame:
+    value, before = pl.col(name), pl.col(f"{name} former")
+    months = (pl.col(MONTHS) != pl.col(f"{MONTHS} former")).fill_null(value=True)
     form = pl.lit(value=False)
     if "template" in rows.columns:
         form = _family("template", name).ne_missing(_family("template former", name))
-    is_there = pl.col(" there beside" if own_column else " there former")
-    gap = ~is_there.fill_null(value=False)
+    gap = ~pl.col(" there former").fill_null(value=False)
     reason = (
         pl.when(value.is_null()).then(pl.lit("no_value"))
         .when(gap).then(pl.lit("gap"))
         .when(before.is_null()).then(pl.lit("no_value_before"))
         .when(months).then(pl.lit("months"))
-        # Both columns of a filing are on one form.
-        .when(form & pl.lit(not own_column)).then(pl.lit("form"))
+        .when(form).then(pl.lit("form"))
         .when(value * before < 0).then(pl.lit("sign"))
     ).cast(REASON)  # fmt: skip
     change = pl.when(reason.is_null()).then(value - before)
-    rows = rows.with_columns(
+    return rows.with_columns(
+        before.alias(f"{name}_before"),
         reason.alias(f"{name}_reason"),
         change.alias(f"{name}_change"),
         pl.when(before != 0).then(change / before.abs()).alias(f"{name}_growth"),
     ).with_columns(assemble.numbers([f"{name}_change", f"{name}_growth"]))
-    if own_column:
-        difference = before - pl.col(f"{name} former")
-        of_another = pl.col(f"{MONTHS} beside") != pl.col(f"{MONTHS} former")
-        compares = ~form & ~of_another.fill_null(value=False)
-        restated = pl.when(compares & (difference != 0)).then(difference)
-        rows = rows.with_columns(restated.alias(f"{name}_restated"))
-    return rows
 
 
 def _family(column: str, name: str) -> pl.Expr:

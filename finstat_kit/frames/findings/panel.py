@@ -44,8 +44,7 @@ def panel(
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
     assemble.check_types(labels.schema_of(figures), scale.AMOUNTS, "figures")
-    own_rows, _ = values.filed(figures.lazy().collect())
-    table, _ = one_row_per_year(own_rows)
+    table, _ = one_row_per_year(values.filed(figures.lazy().collect()))
     table = table.with_columns(has_figures(table.schema).alias(_PRESENT))
     # Those of a panel that is arranged anew are determined anew.
     table = table.drop_nulls(["unit_id", "year"]).drop("status", scale.DOUBTFUL, strict=False)

@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Grouping, Lang
-from finstat_kit.errors import invalid
+from finstat_kit.errors import invalid, warn
 from finstat_kit.frames.financials import assemble, ratios
 from finstat_kit.frames.financials.reasons import has_figures
 from finstat_kit.frames.findings import scale, values
@@ -94,6 +94,8 @@ def check_columns(frame: labels.Frame, by: Sequence[str], argument: str = "figur
             argument, ..., f": no column {absent[0]!r}", give="what fk.financials returns"
         )
     assemble.check_types(schema, ("unit_id", "year", *needed(by)), argument)
+    if "nace" in needed(by) and "nace" not in schema:
+        warn(f"{argument}: no column 'nace', so activities are taken as of NACE Rev. 2")
     for field in by:
         if field in groups.GROUPS:
             groups.check(field, schema)

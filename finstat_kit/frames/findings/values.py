@@ -221,9 +221,8 @@ def _are_alone(table: pl.DataFrame) -> bool:
     return bool(table.select(pair.n_unique() == pl.len()).item())
 
 
-def filed(table: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows of filings, and those that filings give of the period before theirs."""
+def filed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of filings, without those of the period before theirs."""
     if "source_column" not in table.columns:
-        return table, table.clear()
-    is_previous = pl.col("source_column").cast(pl.String).eq_missing("previous")
-    return table.filter(~is_previous), table.filter(is_previous)
+        return table
+    return table.filter(pl.col("source_column").cast(pl.String).ne_missing("previous"))

@@ -1,4 +1,4 @@
-"""The checks of reports by their form: its sums, its balance, and whose title page it has."""
+"""The checks of reports by their form: its sums and its balance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
-from finstat_kit.frames.reports.currency import is_foreign
+from finstat_kit.frames.reports.currency import is_foreign, last_day
 from finstat_kit.frames.reports.sums import (
     Amounts,
     ComparedSum,
@@ -17,7 +17,6 @@ from finstat_kit.frames.reports.sums import (
     Mask,
     compared_sums,
 )
-from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 from finstat_kit.protocol.forms import FormOf
 
 _FAILURE: Final = pl.Struct(
@@ -39,32 +38,25 @@ CHECKS: Final = pl.Schema(
         "failing": pl.Int32(),
         "largest_difference": pl.Float64(),
         "balance_difference": pl.Float64(),
-        "title_page": TITLE_PAGE,
         "failures": pl.List(_FAILURE),
         "reasons": pl.List(pl.Struct({"table": pl.Int16(), "reason": REASON})),
     }
 )
-# The fields of records that are read in addition to their tables.
-COMPARED_COLUMNS: Final = ("idUctovnejZavierky", "titulnaStrana", "mena")
-_PER_REPORT: Final = ("title_page", "reasons")
-_OF_CELLS: Final = pl.Schema({n: t for n, t in CHECKS.items() if n not in _PER_REPORT})
+_OF_CELLS: Final = pl.Schema({name: CHECKS[name] for name in CHECKS if name != "reasons"})
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
-_PAGE: Final = pl.Struct({"ico": pl.String(), "obdobieOd": pl.Date(), "obdobieDo": pl.Date()})
 
 
-def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.DataFrame:
+def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """Check reports; see `Reports.check`.
 
     Args:
         reports: Records.
         form_of: Returns the form that cells are read by.
-        filings: ``statement_id``, ``ico``, ``period_from`` and ``period_to`` of their filings, each
-            once.
     """
     # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
     reader, sums_of = CellReader(form_of), dict[int, FormSums]()
-    checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], []
+    checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], [pl.DataFrame(schema=NO_NUMBER)]
     for slice_ in placed.iter_slices(_SLICE):
         cells, without = reader.read(slice_)
         checks += [
@@ -72,52 +64,34 @@ def check(reports: pl.DataFrame, form_of: FormOf, filings: pl.DataFrame) -> pl.D
             for (template,), part in cells.group_by("template", maintain_order=True)
         ]
         reasons.append(without)
-    return _per_report(reports, pl.concat(checks), reasons, filings)
+    return _per_report(reports, pl.concat(checks), pl.concat(reasons))
 
 
-def _per_report(
-    reports: pl.DataFrame, checks: pl.DataFrame, reasons: list[pl.DataFrame], filings: pl.DataFrame
-) -> pl.DataFrame:
+def _per_report(reports: pl.DataFrame, checks: pl.DataFrame, reasons: pl.DataFrame) -> pl.DataFrame:
     """Return one row per report, in order.
 
     Args:
         reports: Records.
         checks: Checks of the reports with cells, by their place.
         reasons: Why other reports have no cells, by their place.
-        filings: As of `check`.
     """
-    statement = "idUctovnejZavierky"
-    if statement not in reports.columns:
-        reports = reports.with_columns(pl.lit(None, pl.Int64).alias(statement))
-    rows = reports.select(
-        pl.col("^mena$"),
-        pl.int_range(pl.len()).alias("place"),
-        pl.col("id").cast(pl.Int64).alias("report_id"),
-        pl.col("idSablony").cast(pl.Int32, strict=False),
-        pl.col(statement).cast(pl.Int64, strict=False),
-        page=_page(reports),
-    ).join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
-    why = (
-        pl.concat([pl.DataFrame(schema=NO_NUMBER), *reasons])
-        .group_by(place="report_id")
-        .agg(reasons=pl.struct("table", "reason"))
-    )
-    rows = rows.join(why, on="place", how="left", maintain_order="left").join(
-        filings, left_on=statement, right_on="statement_id", how="left", maintain_order="left"
-    )
-    last = pl.coalesce("period_to", pl.col("page").struct.field("obdobieDo"))
+    why = reasons.group_by(place="report_id").agg(reasons=pl.struct("table", "reason"))
     foreign = pl.struct(table=pl.lit(None, pl.Int16), reason=pl.lit("other_currency", REASON))
-    amounts_foreign = pl.col("template").is_not_null() & is_foreign(reports.schema, last)
     return (
-        rows.with_columns(
-            reasons=pl.when(amounts_foreign)
-            .then(pl.concat_list(pl.col("reasons").fill_null([]), foreign))
-            .otherwise("reasons")
+        reports.select(
+            pl.int_range(pl.len()).alias("place"),
+            pl.col("id").cast(pl.Int64).alias("report_id"),
+            pl.col("idSablony").cast(pl.Int32, strict=False),
+            foreign=is_foreign(reports.schema, last_day(reports.schema)),
         )
+        .join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
+        .join(why, on="place", how="left", maintain_order="left")
         .with_columns(
-            pl.col("template").fill_null(pl.col("idSablony")),
+            pl.coalesce("template", "idSablony").alias("template"),
             pl.col("checked", "failing").fill_null(0),
-            title_page=other(*map(pl.col, ("page", "ico", "period_from", "period_to"))),
+            reasons=pl.when(pl.col("template").is_not_null() & pl.col("foreign"))
+            .then(pl.concat_list(pl.col("reasons").fill_null([]), foreign))
+            .otherwise("reasons"),
         )
         .select(CHECKS.names())
         .cast({"reasons": CHECKS["reasons"]})
@@ -209,8 +183,3 @@ def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
         )
         .to_series(0)
     )  # fmt: skip
-
-
-def _page(reports: pl.DataFrame) -> pl.Expr:
-    has_page = isinstance(reports.schema.get("titulnaStrana"), pl.Struct)
-    return (pl.col("titulnaStrana") if has_page else pl.lit(None)).cast(_PAGE, strict=False)

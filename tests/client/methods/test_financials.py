@@ -824,10 +824,8 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
         assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
 
 
-def with_title_page(
-    page: dict[str, str | None], ico: str | None
-) -> tuple[fk.Register, int, list[int]]:
-    """Return a register, a unit, whose IČO is changed, and its reports, whose title page is."""
+def with_title_page(page: dict[str, str | None], ico: str | None) -> tuple[fk.Register, int]:
+    """Return a register and a unit, whose IČO is changed, as the title page of its reports is."""
     unit, statement = with_one(2016)[0]
     listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
 
@@ -837,7 +835,7 @@ def with_title_page(
         elif record["id"] in listed and record.get("obsah"):
             record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
 
-    return altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz")), unit, listed
+    return altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz")), unit
 
 
 @pytest.mark.parametrize(
@@ -857,7 +855,7 @@ def test_a_title_page_of_another_unit_or_period_is_named(
     page: dict[str, str | None], ico: str | None, found: str | None
 ) -> None:
     """By the unit before the period; blanks are compared with nothing."""
-    register, unit, _ = with_title_page(page, ico)
+    register, unit = with_title_page(page, ico)
 
     assert row_of(register, unit, 2016)["title_page"] == found
 
@@ -867,19 +865,14 @@ def test_a_title_page_of_another_unit_or_period_is_named(
 def test_where_a_title_page_differs_is_named_everywhere(
     page: dict[str, str | None], found: str | None
 ) -> None:
-    """Beside the figures, which stay, in the checks of the reports and below the statement."""
-    register, unit, listed = with_title_page(page, "00061387")
+    """Beside the figures, which stay, and below the statement."""
+    register, unit = with_title_page(page, "00061387")
     whole = SAMPLE.financials([unit], 2016)
     money = register.financials([unit], 2016, from_previous=True)
 
     assert money["title_page"].to_list() == [found] * money.height
     now = money.filter(source_column="current")
     assert now.select(BUSINESS).equals(whole.select(BUSINESS))
-    reports = register.reports.get(listed)
-    for filings in (money, register.filings([unit], 2016).lazy()):
-        checks = register.reports.check(reports, filings)
-        assert checks.filter(report_id=now["report_id"][0])["title_page"].to_list() == [found]
-    assert register.reports.check(reports)["title_page"].null_count() == reports.height
     notes = register.statement(unit, 2016, lang="en").notes
     assert any("title page" in note for note in notes) == (found is not None)
 

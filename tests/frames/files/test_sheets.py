@@ -270,7 +270,6 @@ FORMS: list[tuple[str, list[float | None], dict[str, Any], list[str]]] = [
     ("altman_z", [1.23456], {}, [TWO]),
     ("in05_change", [-0.5], {}, [TWO]),
     ("roa", [1.0], {}, [PER_CENT]),
-    ("roa_restated", [0.01], {}, [PER_CENT]),
     ("any whole own_name", [154_599.0], {}, [WHOLE]),
     ("any other own_name", [154_599.0, 1 / 3], {}, [THREE, THREE]),
     ("own_name_growth", [0.5], {"own_name": [1.5]}, [PER_CENT]),

@@ -47,10 +47,10 @@ def column(of: Row, sales: float | None, months: int | None = None, **more: Any)
     return of | period | {"source_column": "previous", "sales": sales} | more
 
 
-def grown(*rows: Row, basis: Any = "previous_year", value: str = "sales") -> list[Row]:
+def grown(*rows: Row, value: str = "sales") -> list[Row]:
     """Return the changes of the rows, without the name of the value."""
     frame = pl.DataFrame([dict.fromkeys(SCHEMA) | row for row in rows], schema=SCHEMA)
-    changes = fk.growth(frame, value, basis=basis)
+    changes = fk.growth(frame, value)
     return changes.rename(lambda name: name.removeprefix(f"{value}_")).to_dicts()
 
 
@@ -91,8 +91,7 @@ def test_the_former_filing_ends_the_day_before(
     assert row["before"] == (None if reason == "gap" else 100.0)
 
 
-@pytest.mark.parametrize("basis", ["previous_year", "previous_column"])
-def test_a_period_of_unknown_length_is_not_equal(basis: str) -> None:
+def test_a_period_of_unknown_length_is_not_equal() -> None:
     """Nor are two of them."""
     unknown = {"period_from": None, "months": None}
     for former, now in (
@@ -100,10 +99,7 @@ def test_a_period_of_unknown_length_is_not_equal(basis: str) -> None:
         (YEAR, NEXT | unknown),
         (YEAR | unknown, NEXT | unknown),
     ):
-        rows = (former, now) if basis == "previous_year" else (now, column(NEXT, 100.0, 12))
-        reasons = {row["reason"] for row in grown(*rows, basis=basis) if row["year"] == 2016}
-        expected = "months" if now["months"] is None or basis == "previous_year" else None
-        assert reasons == {expected}
+        assert grown(former, now)[-1]["reason"] == "months"
 
 
 def test_a_frame_without_periods_has_calendar_years() -> None:
@@ -126,48 +122,6 @@ def test_a_previous_column_is_no_filing() -> None:
     panel, flows = fk.panel(frame)
     assert panel.select("year", "status", "sales").rows() == [(2016, "filed", 150.0)]
     assert flows["units"].to_list() == [1]
-
-
-@pytest.mark.parametrize(
-    ("now", "months", "reason"),
-    [
-        (NEXT, None, None), (NEXT, 12, None), (NEXT, 6, "months"),
-        (filing("2016-01", "2017-12", 240.0), None, "months"),
-        (filing("2016-01", "2017-12", 240.0), 24, None),
-        (filing("2016-04", "2016-12", 90.0), None, "months"),
-    ],
-)  # fmt: skip
-def test_a_column_whose_length_is_not_stated_is_of_twelve_months(
-    now: Row, months: int | None, reason: str | None
-) -> None:
-    """Which is what most are, and no length to compare two years with."""
-    (row,) = grown(now, column(now, 100.0, months), basis="previous_column")
-
-    assert row["reason"] == reason
-    assert (row["change"] is None) == (reason is not None)
-
-
-def test_only_the_period_of_the_column_is_restated() -> None:
-    """Not another one that ends in its year, nor one of another length or form."""
-    march = filing("2013-04", "2014-03", 1_000.0)
-    nine, after = filing("2014-04", "2014-12", 400.0), filing("2015-01", "2015-12", 500.0)
-
-    def restated(*rows: Row, value: str = "sales") -> list[float | None]:
-        changes = grown(*rows, basis="previous_column", value=value)
-        return [row["restated"] for row in changes if row["year"] == 2015]
-
-    assert restated(march, after, column(after, 400.0)) == [None]
-    assert restated(nine, after, column(after, 400.0)) == [None]
-    assert restated(nine, after, column(after, 450.0)) == [50.0]
-    assert restated(nine, after, column(after, 450.0, 9)) == [50.0]
-    assert restated(nine, after, column(after, 450.0, 12)) == [None]
-    assert restated(nine, after, column(after, 450.0) | {"period_to": date(2014, 6, 30)}) == [None]
-    on_21 = YEAR | {"year": 2014, "period_from": date(2014, 1, 1), "period_to": date(2014, 12, 31)}
-    on_21 |= {"template": 21, "current_assets": 1.0}
-    after |= {"current_assets": 3.0}
-    assert restated(on_21, after, column(after, 90.0)) == [-10.0]
-    of_assets = column(after, 90.0, current_assets=2.0)
-    assert restated(on_21, after, of_assets, value="current_assets") == [None]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,8 @@ def test_summaries_peers_and_charts_name_the_revision(money: pl.DataFrame) -> No
     """The columns are the same, the words and labels those of Rev. 2.1."""
     summary = fk.summary(money.filter(year=2016), "sales", "section", lang="en", register="sample")
     peers = fk.peers(money, money["unit_id"][0], "sales", "section", year=2016)
-    old = fk.summary(money.drop("nace"), "sales", "section", lang="en", register="sample")
+    as_old = money.with_columns(nace=pl.lit("2"))
+    old = fk.summary(as_old, "sales", "section", lang="en", register="sample")
 
     assert summary.columns == old.columns
     assert summary["by"][0].to_list() == ["section_2_1"]
@@ -180,7 +181,8 @@ def test_figures_without_the_column_are_taken_as_rev_2(money: pl.DataFrame) -> N
     """A class that Rev. 2 does not have is unknown then."""
     bare = money.filter(year=2016).drop("nace")
 
-    summary = fk.summary(bare, "sales", "section", lang="en", register="sample")
+    with pytest.warns(fk.errors.RegisterWarning, match="no column 'nace', so .* NACE Rev. 2"):
+        summary = fk.summary(bare, "sales", "section", lang="en", register="sample")
 
     assert summary["by"][0].to_list() == ["section"]
     assert set(summary["section"].drop_nulls()) <= {OLD["84110"], OLD["01110"]}
@@ -189,5 +191,9 @@ def test_figures_without_the_column_are_taken_as_rev_2(money: pl.DataFrame) -> N
     for frame, is_said in ((bare, True), (money.filter(year=2016), False)):
         axes = fk.plot_spread(frame, value="sales", by="section", lang="en", register="sample")
         assert ("Activities are taken as of NACE Rev. 2." in written(axes)) is is_said
+    by: tuple[Literal["kraj"], Literal["section"]] = ("kraj", "section")
+    with pytest.warns(fk.errors.RegisterWarning, match="NACE Rev. 2"):
+        axes = fk.plot_spread(bare, value="sales", by=by, lang="en", register="sample")
+    assert "Activities are taken as of NACE Rev. 2." in written(axes)
     with pytest.raises(fk.UsageError, match="'nace' is Float64; give it as String"):
         fk.sample(1).count_by(money.with_columns(nace=pl.lit(2.0)), "section")

@@ -12,10 +12,8 @@ from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
 from finstat_kit.frames.findings import growth as changes
-from tests.frames.findings.conftest import SAMPLE
 
 NO_YEAR: Any = "20"
-NO_BASIS: Any = "before"
 
 
 def filed_years(figures: pl.DataFrame) -> dict[int, set[int]]:
@@ -238,35 +236,6 @@ def test_what_a_frame_does_not_have_is_null_in_its_flows(figures: pl.DataFrame) 
     assert gaps.height == fk.growth(own, "sales").filter(sales_reason="gap").height > 50
 
 
-@pytest.mark.slow
-def test_the_filings_own_column_shows_restatements() -> None:
-    """The year before as the filing itself states it, and where its former filing differs."""
-    units = SAMPLE.units.get(SAMPLE.units.ids()).sample(30, seed=8)
-    both = SAMPLE.financials(units, range(2013, 2022), from_previous=True)
-
-    result = fk.growth(both, "sales", basis="previous_column")
-
-    now = {(r["unit_id"], r["year"]): r for r in both.filter(source_column="current").to_dicts()}
-    beside = {
-        row["statement_id"]: row["sales"]
-        for row in both.filter(source_column="previous").to_dicts()
-    }
-    restated = 0
-    assert result.height == len(now)
-    for found in result.to_dicts():
-        row = now[found["unit_id"], found["year"]]
-        former = now.get((found["unit_id"], found["year"] - 1))
-        before = beside.get(row["statement_id"])
-        assert found["sales_before"] == before
-        if None not in (row["sales"], before):
-            assert found["sales_change"] == pytest.approx(row["sales"] - before)
-        told = former["sales"] if former else None
-        differs = before is not None and told is not None and before != told
-        assert found["sales_restated"] == (before - told if differs else None)
-        restated += differs
-    assert restated > 5
-
-
 def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
     return figures.filter(pl.col("reason").is_null()).head(1).with_columns(year=year)
 
@@ -286,38 +255,9 @@ def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
         (lambda m: fk.panel(m.clear()), "figures: no row has figures; give figures of units that"),
         (lambda m: fk.growth(m, "salse"), "'salse' is not a column; did you mean 'sales'"),
-        (lambda m: fk.growth(m, "sales", basis=NO_BASIS), "basis='before' is not known"),
-        (lambda m: fk.growth(m, "sales", basis="previous_column"), "from_previous=True"),
     ],
 )
 def test_what_is_no_panel(call: Any, text: str, figures: pl.DataFrame) -> None:
     """The error names the argument, its value and the cure."""
     with pytest.raises(fk.UsageError, match=text):
         call(figures)
-
-
-def test_a_previous_column_of_another_length_gives_no_growth() -> None:
-    """As its title page states it; a blank there is no gap, and only a missing column is one."""
-    row = {
-        "unit_id": 1,
-        "source_column": "current",
-        "months": 12,
-        "statement_id": 7,
-        "reason": None,
-    }
-    before = row | {"source_column": "previous", "year": 2019}
-
-    def reason(now: dict[str, object], *previous: dict[str, object]) -> str | None:
-        figures = pl.DataFrame(
-            [row | {"year": 2020, "sales": 120.0} | now, *previous],
-            schema_overrides={"sales": pl.Float64, "months": pl.Int16, "reason": pl.String},
-        )
-        grown = fk.growth(figures, "sales", basis="previous_column")
-        return grown.filter(year=2020)["sales_reason"].item()  # type: ignore[no-any-return]
-
-    of_another = before | {"unit_id": 2, "statement_id": 8, "sales": 1.0}
-    assert reason({}, before | {"sales": 50.0}) is None
-    assert reason({}, before | {"sales": 50.0, "months": 6}) == "months"
-    assert reason({}, before | {"sales": 50.0, "months": None}) is None
-    assert reason({}, before | {"sales": None}) == "no_value_before"
-    assert reason({}, of_another) == "gap"

@@ -432,21 +432,3 @@ def test_recorded_filings(recorded: Path) -> None:
     ]  # fmt: skip
     assert checks["balance_difference"].to_list() == [None, 0.0, 0.0]
     assert isinstance(checks, pl.DataFrame)
-
-
-@pytest.mark.parametrize(
-    ("filings", "text"),
-    [
-        ({"ico": ["1"]}, "filings: no column 'statement_id'; give what fk.filings"),
-        (
-            {"statement_id": [1], "ico": [1], "period_from": [None], "period_to": [None]},
-            "filings: the column 'ico' is Int64; give it as String",
-        ),
-    ],
-)
-def test_what_title_pages_cannot_be_compared_with(filings: dict[str, Any], text: str) -> None:
-    """A frame of something else, or one whose codes were read as numbers."""
-    reports = frame(report(1, 687, []))
-
-    with pytest.raises(fk.UsageError, match=text):
-        fk.reports.check(reports, pl.DataFrame(filings))
