@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import date, timedelta
 from time import monotonic
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -53,7 +53,7 @@ from finstat_kit.mirror.storage.writer import Batch, Writer
 from finstat_kit.progress import Advance, bar
 from finstat_kit.protocol import forms, requests
 from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.records import KINDS, Kind, Record
+from finstat_kit.protocol.records import KINDS, Record
 from finstat_kit.protocol.requests import Request
 from finstat_kit.transport.base import Stopped
 from finstat_kit.transport.threads import in_order
@@ -64,8 +64,6 @@ _POINT_EVERY: Final = 3600.0  # seconds, while records come
 _VALID: Final = timedelta(days=30)  # for which a template is not requested again
 _BATCH_SECONDS: Final = 60  # of requests at the register's rate: what a crash can cost
 _ITS_FAULT: Final = (ProtocolError, NotFound, BadRequest)  # of one record, and of no other
-
-Ids = TypeVar("Ids", Sequence[int], NDArray[np.int64])
 
 # An id with its record, or with the reason why it could not be read.
 Fetched = tuple[int, Record | str]
@@ -129,12 +127,11 @@ class Report:
         return pl.DataFrame([asdict(counts) for counts in self._counts.values()], schema=REPORT)
 
 
-class OutOfTimeError(Exception):
-    """The budget of a sync is spent: what was fetched is committed, the next sync resumes."""
-
-
 class Budget:
-    """The time that a sync may take; None is any."""
+    """The time that a sync may take; None is any.
+
+    Stopped ends a sync whose time is over: what was fetched is committed, the next one resumes.
+    """
 
     def __init__(self, register: Register, seconds: float | None) -> None:
         self._exchange = register._session.exchange
@@ -145,93 +142,18 @@ class Budget:
         """Cut requests to the time that is left; what is over ends the block without an error."""
         before, self._exchange.end = self._exchange.end, self._end
         try:
-            yield
-        except (OutOfTimeError, Stopped):
-            pass
+            with contextlib.suppress(Stopped):
+                yield
         finally:
             self._exchange.end = before
 
     def check(self) -> None:
-        """Raise OutOfTimeError when the time is over; between two batches."""
+        """Raise Stopped when the time is over; between two batches."""
         if self._exchange.clock() >= self._end:
-            raise OutOfTimeError
+            raise Stopped
 
 
 @dataclass
-class Fetcher:
-    """Fetches the records of one kind.
-
-    Args:
-        register: The register.
-        kind: Of the records.
-        budget: The time it may take.
-        readable: The id of a record that was read before, if there is one.
-        came: Called with each record that could be read: what else it takes to keep it is requested
-            then, while there is time.
-    """
-
-    register: Register
-    kind: Kind[Record]
-    budget: Budget
-    readable: int | None
-    came: Callable[[Record], object] = lambda record: None
-
-    def batches(self, ids: Ids, most: int) -> Iterator[Ids]:
-        """Yield ids in batches of a minute of requests, *most* at the most, within the budget."""
-        rate = math.inf if self.register.rate is None else self.register.rate
-        size = int(min(max(rate * _BATCH_SECONDS, 1), most))
-        for start in range(0, len(ids), size):
-            self.budget.check()
-            yield ids[start : start + size]
-
-    def fetch(
-        self,
-        ids: Sequence[int],
-        advance: Advance,
-        commit: Callable[[list[Fetched]], None],
-        *,
-        moves: bool,
-    ) -> None:
-        """Fetch a batch and commit it, also the records before an error.
-
-        Args:
-            ids: In the order in which they are fetched.
-            advance: Called once per record.
-            commit: Called once, with what was fetched.
-            moves: Whether failures may be an outage; records that failed before, and fail again,
-                do not indicate one.
-
-        Raises:
-            RegisterError: The register is down.
-            Stopped: The budget is spent.
-        """
-        session, fetched = self.register._session, list[Fetched]()
-
-        def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
-            try:
-                return session.exchange.get(requests.record(self.kind, id_), stop)
-            except (*_ITS_FAULT, *DOUBTFUL) as error:
-                return error
-
-        with contextlib.ExitStack() as ending:
-            ending.callback(lambda: commit(fetched))
-            replies = in_order(ids, fetch, self.register.connections)
-            ending.enter_context(contextlib.closing(replies))
-            outcomes = (
-                unless_down(replies, session, self.kind, ids, self.readable) if moves else replies
-            )
-            for id_, record in outcomes:
-                advance(1)
-                if isinstance(record, RegisterUnavailable) and record.blocked:
-                    raise record
-                if isinstance(record, RegisterError):
-                    fetched.append((id_, record.message))
-                else:
-                    self.came(record)
-                    fetched.append((id_, record))
-                    self.readable = id_
-
-
 class Templates:
     """The templates of kept reports, each requested at most once per sync, and parsed if needed.
 
@@ -241,27 +163,26 @@ class Templates:
         anew: Whether those that are kept are requested again, however old they are.
     """
 
-    def __init__(self, register: Register, writer: Writer, *, anew: bool) -> None:
-        self._register = register
-        self._writer = writer
-        self._is_anew = anew
-        self._kept: set[int] = set()
-        self._forms: dict[int, Form | None] = {}
-        self._requested: set[int] = set()
-        self._refused: dict[int, str] = {}  # not to be had in this sync, and why
+    register: Register
+    writer: Writer
+    anew: bool
+    _kept: set[int] = field(default_factory=set)
+    _forms: dict[int, Form | None] = field(default_factory=dict)
+    _requested: set[int] = field(default_factory=set)
+    _refused: dict[int, str] = field(default_factory=dict)  # not to be had in this sync, and why
 
     def complete(self) -> None:
         """Fetch the templates that kept reports lack, and those that the register may have changed.
 
         The cells of reports whose template was not known, or has other tables now, are placed anew.
         """
-        writer, is_record = self._writer, pl.col("kind") == RECORD
+        writer, is_record = self.writer, pl.col("kind") == RECORD
         with legible(writer.path):
             kept = newest(writer.scan("templates").select("id", "version", "seen").collect())
             reports = writer.scan("reports", names=False).filter(is_record)
             used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
         self._kept = {*kept["id"]}
-        is_old = pl.lit(self._is_anew) | (pl.col("seen") <= writer.today - _VALID)
+        is_old = pl.lit(self.anew) | (pl.col("seen") <= writer.today - _VALID)
         due = {*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]}
         before = {template: self._layout(template) for template in due}
         self.fetch(due)
@@ -282,7 +203,7 @@ class Templates:
         for template in sorted(set(templates) - self._requested):
             self._requested.add(template)
             try:
-                exchange = self._register._session.exchange
+                exchange = self.register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
             except RegisterError as error:
                 if template not in self._kept and not isinstance(error, NotFound):
@@ -290,9 +211,9 @@ class Templates:
         if not bodies:
             return
         rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
-            version=pl.lit(self._writer.next("templates")), seen=pl.lit(self._writer.today)
+            version=pl.lit(self.writer.next("templates")), seen=pl.lit(self.writer.today)
         )
-        self._writer.append(Batch("templates", rows.select(TEMPLATES.names()).cast(TEMPLATES)))
+        self.writer.append(Batch("templates", rows.select(TEMPLATES.names()).cast(TEMPLATES)))
         self._kept |= bodies.keys()
 
     def fetch_of(self, report: Record) -> None:
@@ -317,8 +238,8 @@ class Templates:
         if form := forms.shipped(template):
             return form
         if template not in self._forms:
-            with legible(self._writer.path):
-                body = body_of(self._writer.scan("templates"), template)
+            with legible(self.writer.path):
+                body = body_of(self.writer.scan("templates"), template)
             self._forms[template] = (
                 None if body is None else forms.parse_template(body.encode(), template)
             )
@@ -331,7 +252,7 @@ class Templates:
 
     def _place_anew(self, templates: list[int]) -> None:
         """Write the held reports of some templates again, as new versions with the same content."""
-        writer = self._writer
+        writer = self.writer
         outdated = writer.standing("reports").outdated
         with legible(writer.path):
             of_these = pl.col("idSablony").is_in(templates)
@@ -428,6 +349,7 @@ def _unread(writer: Writer, name: str, fetched: list[Fetched], stands: Standing)
     return unread.join(said, on=["id", "problem"], how="anti", maintain_order="left")
 
 
+@dataclass
 class Records:
     """The lacking records of collections, as they become fewer.
 
@@ -441,31 +363,24 @@ class Records:
         progress: As of `Mirror.sync`.
     """
 
-    def __init__(
-        self,
-        register: Register,
-        writer: Writer,
-        templates: Templates,
-        budget: Budget,
-        report: Report,
-        failed: dict[str, set[int]],
-        progress: bool | None,
-    ) -> None:
-        self._register = register
-        self._writer = writer
-        self._templates = templates
-        self._budget = budget
-        self._report = report
-        self._failed = failed
-        self._progress = progress
-        self._clock = register._session.exchange.clock
-        self._shown = self._clock()
-        self._fetchers: dict[str, Fetcher] = {}
-        self._stands: dict[str, Standing] = {}
-        self._left: dict[str, Ints] = {}  # ascending
-        self._unread: dict[str, set[int]] = {}
-        self._named: list[int] = []  # reports, by the statements fetched last
-        self._added: set[int] = set()  # reports that no list has named
+    register: Register
+    writer: Writer
+    templates: Templates
+    budget: Budget
+    report: Report
+    failed: dict[str, set[int]]
+    progress: bool | None
+    _stands: dict[str, Standing] = field(default_factory=dict)
+    _readable: dict[str, int | None] = field(default_factory=dict)  # ids of records read before
+    _left: dict[str, Ints] = field(default_factory=dict)  # ascending
+    _unread: dict[str, set[int]] = field(default_factory=dict)
+    _named: list[int] = field(default_factory=list)  # reports, by the statements fetched last
+    _added: set[int] = field(default_factory=set)  # reports that no list has named
+
+    def __post_init__(self) -> None:
+        """Begin the hour after which there is a point."""
+        self._session = self.register._session
+        self._shown = self._session.exchange.clock()
 
     @property
     def whole(self) -> list[str]:
@@ -484,15 +399,15 @@ class Records:
 
         An hour after the last point there is one.
         """
-        names = self._writer.run.settings.contents
+        names = self.writer.run.settings.contents
         for name in names:
             self._look(name)
         with self._bar(names) as advance:
             for name in names:
                 self._fill(name, self._again(name)[::-1], advance, moves=False)
             if {"statements", "reports"} <= set(names):
-                with legible(self._writer.path):
-                    named = ids_named([self._writer.scan("statements", names=False)], REPORTS_OF)
+                with legible(self.writer.path):
+                    named = ids_named([self.writer.scan("statements", names=False)], REPORTS_OF)
                 self._fill("reports", self._among("reports", named.to_numpy()), advance)
             # The reports last: statements and annual reports name them.
             for name in sorted(names, key=lambda name: name == "reports"):
@@ -500,50 +415,90 @@ class Records:
 
     def _bar(self, names: Iterable[str]) -> contextlib.AbstractContextManager[Advance]:
         total = sum(len(self._left[name]) + len(self._again(name)) for name in names)
-        watched = self._register._session.watched
-        return bar("records", total, watched=watched, progress=self._progress)
+        return bar("records", total, watched=self._session.watched, progress=self.progress)
 
     def _again(self, name: str) -> Ints:
         """Return what could not be read in former syncs, ascending."""
-        tried = self._failed.get(name, set())
+        tried = self.failed.get(name, set())
         return np.array(sorted(self._unread[name] - tried), dtype=np.int64)
 
     def _look(self, name: str) -> None:
         """Note what is lacking of a collection."""
-        stands = self._stands[name] = self._writer.standing(name)
-        came = (self._templates.fetch_of,) if name == "reports" else ()
-        self._fetchers[name] = Fetcher(
-            self._register, KINDS[name], self._budget, stands.readable, *came
-        )
+        stands = self._stands[name] = self.writer.standing(name)
+        self._readable[name] = stands.readable
         lacking = stands.lacking
         left = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
-        again = self._writer.again.get(name)
+        again = self.writer.again.get(name)
         self._left[name] = left if again is None else np.union1d(left, again.to_numpy())
         self._unread[name] = set(lacking.filter("unreadable")["id"])
         self._counts(name).unreadable = len(self._unread[name])
 
     def _counts(self, name: str) -> Counts:
-        return self._report.counts(name if name == "units" else f"{name} records")
+        return self.report.counts(name if name == "units" else f"{name} records")
 
     def _fill(self, name: str, ids: Ints, advance: Advance, *, moves: bool = True) -> None:
-        """Fetch records of a collection, those of statements each batch with its reports."""
-        fetcher, most = self._fetchers[name], _BATCH_OF_UNITS if name == "units" else _BATCH
+        """Fetch records of a collection, those of statements each batch with its reports.
 
-        def commit(fetched: list[Fetched]) -> None:
-            if fetched:
-                self._commit(name, fetched)
+        Batches are of a minute of requests, and within the budget.
 
-        for batch in fetcher.batches(ids, most):
-            with self._report.measured(self._counts(name)):
-                fetcher.fetch([int(id_) for id_ in batch], advance, commit, moves=moves)
+        Args:
+            name: Of the collection.
+            ids: In the order in which they are fetched.
+            advance: Called once per record.
+            moves: Whether failures may be an outage; records that failed before, and fail again,
+                do not indicate one.
+
+        Raises:
+            RegisterError: The register is down; what came before is committed.
+            Stopped: The budget is spent.
+        """
+        most = _BATCH_OF_UNITS if name == "units" else _BATCH
+        rate = math.inf if self.register.rate is None else self.register.rate
+        size = int(min(max(rate * _BATCH_SECONDS, 1), most))
+        for start in range(0, len(ids), size):
+            self.budget.check()
+            with self.report.measured(self._counts(name)):
+                self._fetch(name, ids[start : start + size].tolist(), advance, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
                 self._fill("reports", self._among("reports", named), advance)
 
+    def _fetch(self, name: str, ids: list[int], advance: Advance, *, moves: bool) -> None:
+        """Fetch a batch and commit it, also the records before an error; see `_fill`."""
+        kind, fetched = KINDS[name], list[Fetched]()
+
+        def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
+            try:
+                return self._session.exchange.get(requests.record(kind, id_), stop)
+            except (*_ITS_FAULT, *DOUBTFUL) as error:
+                return error
+
+        with contextlib.ExitStack() as ending:
+            ending.callback(self._commit, name, fetched)
+            replies = in_order(ids, fetch, self.register.connections)
+            ending.enter_context(contextlib.closing(replies))
+            readable = self._readable[name]
+            outcomes = (
+                unless_down(replies, self._session, kind, ids, readable) if moves else replies
+            )
+            for id_, record in outcomes:
+                advance(1)
+                if isinstance(record, RegisterUnavailable) and record.blocked:
+                    raise record
+                if isinstance(record, RegisterError):
+                    fetched.append((id_, record.message))
+                else:
+                    if name == "reports":  # its template too, while there is time
+                        self.templates.fetch_of(record)
+                    fetched.append((id_, record))
+                    self._readable[name] = id_
+
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
-        writer, counts = self._writer, self._counts(name)
+        if not fetched:
+            return
+        writer, counts = self.writer, self._counts(name)
         if name == "reports":
-            fetched = self._templates.with_form(fetched)
+            fetched = self.templates.with_form(fetched)
         elif name != "units" and "reports" in self._left:
             named = [
                 id_ for _, record in fetched for id_ in getattr(record, REPORTS_OF, None) or ()
@@ -551,7 +506,7 @@ class Records:
             if name == "statements":
                 self._named += named
             self._name_reports(named)
-        batches, news = answered(writer, name, fetched, self._stands[name], self._templates)
+        batches, news = answered(writer, name, fetched, self._stands[name], self.templates)
         ids = {id_ for id_, _ in fetched}
         writer.append(*batches)
         is_gone = news["gone"].is_not_null()
@@ -559,12 +514,13 @@ class Records:
         counts.changed += int((news["known"] & ~is_gone).sum())
         counts.new += int((~news["known"] & ~is_gone).sum())
         failed = {id_ for id_, record in fetched if isinstance(record, str)}
-        self._failed.setdefault(name, set()).update(failed)
+        self.failed.setdefault(name, set()).update(failed)
         self._unread[name] = (self._unread[name] - ids) | failed
         counts.unreadable = len(self._unread[name])
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
-        if name != "units" and self._clock() - self._shown >= _POINT_EVERY:
-            self._shown = self._clock()
+        now = self._session.exchange.clock()
+        if name != "units" and now - self._shown >= _POINT_EVERY:
+            self._shown = now
             writer.point(["units", *self.whole])
 
     def _name_reports(self, ids: list[int]) -> None:
@@ -574,7 +530,7 @@ class Records:
         new = np.setdiff1d(named[~known], np.array(sorted(self._added), dtype=np.int64))
         if len(new):
             self._added.update(new.tolist())
-            self._writer.append_ids("reports", pl.DataFrame({"id": new}), NAMED)
+            self.writer.append_ids("reports", pl.DataFrame({"id": new}), NAMED)
             self._left["reports"] = np.union1d(self._left["reports"], new)
 
     def _among(self, name: str, ids: Ints) -> Ints:

@@ -32,7 +32,7 @@ from finstat_kit.errors import (
     warn,
 )
 from finstat_kit.given_units import GIVEN
-from finstat_kit.mirror.fetch import Budget, Counts, OutOfTimeError, Records, Report, Templates
+from finstat_kit.mirror.fetch import Budget, Counts, Records, Report, Templates
 from finstat_kit.mirror.state import codelists_in
 from finstat_kit.mirror.storage.files import DamagedError, File, legible
 from finstat_kit.mirror.storage.folder import Folder
@@ -133,7 +133,7 @@ class Sync:
                 requests[name] = lacking + getattr(self.register, name).count(changed_since=since)
                 continue
             requests[name] = lacking + new.get(name, 0)
-            if full or (name == "units" and len(settings.units or ()) <= _FEW_UNITS):
+            if full or (name == "units" and point and len(settings.units or ()) <= _FEW_UNITS):
                 requests[name] += held
         rate = self.register.rate
         seconds = [None if rate is None else number / rate for number in requests.values()]
@@ -156,13 +156,14 @@ class Sync:
             files = [file for of, file in losses if of == log]
             warn(loss_text(self.folder.path, log, files, self.register.rate))
         writer.note()
-        self._first = writer.next("units")
+        # Given units answered from here on are not requested again: a first sync goes on.
+        self._first = writer.next("units") if writer.run.points else 0
         self._templates = Templates(self.register, writer, anew=full)
         while True:
             goes_on = writer.begin(self._first_days())
             try:
                 self._to_point(full=full, goes_on=goes_on)
-            except (RegisterError, KeyboardInterrupt, OutOfTimeError, Stopped):
+            except (RegisterError, KeyboardInterrupt, Stopped):
                 with contextlib.suppress(MirrorError):
                     writer.note()  # how far the lists are
                 raise
@@ -268,14 +269,11 @@ class Sync:
         writer, points = self._writer, self._writer.run.points
         if not points:
             return dict.fromkeys(COLLECTIONS, wire.BEGINNING)
-        if writer.run.settings.units is None:
-            with legible(writer.path):
-                changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
-                newest = changed.collect().item()
-        else:  # which may not have changed for years: the last point that is of no later day
-            starts = [point.started for point in points if point.started <= writer.today]
-            newest = starts[-1] if starts else wire.BEGINNING
-        days = [points[-1].started, writer.today, *([] if newest is None else [newest])]
+        with legible(writer.path):
+            changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
+            newest = changed.collect().item()
+        # The newest change is of a day that there was, wherever the register's clock stood.
+        days = [points[-1].started, writer.today, newest or self.register.today]
         first = dict.fromkeys(COLLECTIONS, _day_before(min(days)))
         for name in COLLECTIONS:
             lost = writer.open_losses(name, names=True)
@@ -330,8 +328,11 @@ class Sync:
 
     @property
     def _are_few(self) -> bool:
-        """Whether the given units are so few that each sync requests them all."""
-        return len(self._writer.run.settings.units or ()) <= _FEW_UNITS
+        """Whether the given units are so few that each sync requests them all, but the first.
+
+        What changed while that was cut off is listed.
+        """
+        return bool(self._first) and len(self._writer.run.settings.units or ()) <= _FEW_UNITS
 
     def _look_at_given(self, name: str, *, full: bool) -> None:
         """Name the units that are new, and look again at those held that are due."""
@@ -343,7 +344,6 @@ class Sync:
         if name != "units":
             return
         if not writer.under_way.lists[name].is_done:
-            # What this sync has requested already, for lists that were cut off, is as it is.
             former = stands.answered[stands.is_listed & ~stands.is_lacking] < self._first
             writer.look_again(name, held.filter(pl.Series(former) & self._is_due(held)))
             if not self._is_walked(name):
@@ -518,7 +518,7 @@ class Sync:
         with resumable("while records were fetched"):
             try:
                 records.fetch_contents()
-            except (RegisterError, KeyboardInterrupt, OutOfTimeError, Stopped):
+            except (RegisterError, KeyboardInterrupt, Stopped):
                 with contextlib.suppress(MirrorError):
                     writer.point(["units", *records.whole])
                 raise

@@ -7,7 +7,7 @@ import pickle
 import random
 from collections import Counter
 from collections.abc import Callable
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
-from finstat_kit.errors import NotHeld, TransportError
+from finstat_kit.errors import Interrupted, NotHeld, TransportError
 from finstat_kit.mirror import sync as syncing
 from finstat_kit.protocol.wire import Reply
 from tests.support.examples import quick
 from tests.support.kills import at_writes
 from tests.support.mirrors import CONTENTS, LISTS, RECORDS, WAYS, ways_in_turn
 from tests.support.registers import Watched
-from tests.support.syncs import RECORD, Crash, Skewed, next_day, small_register
+from tests.support.syncs import RECORD, Crash, Skewed, fail_at, next_day, small_register, well
 
 _CODELISTS = 8  # requests: seven, and the one that shows that the register answers
 
@@ -108,6 +108,54 @@ def test_units_alone_take_a_request_each_and_no_list(tmp_path: Path) -> None:
     assert _requests(register) == {"units": 3, "codes and templates": _CODELISTS}
 
 
+def test_a_first_sync_that_was_cut_off_requests_no_unit_again(tmp_path: Path) -> None:
+    """But for those that a list of the changes since then names."""
+    register = small_register()
+    mine = _given(register, 10)
+    units_before = register.sample.units.get(mine)
+    mirror = fk.Mirror(tmp_path, units=mine, contents=True, register=register)
+    fail_at(register, 6, KeyboardInterrupt())
+    with pytest.raises(Interrupted, match=r"the next sync\(\) resumes"):
+        mirror.sync()
+    well(register)
+    first = register.records()
+    register.asked.clear()
+    next_day(register)
+    register.sample.file(mine[:2], year=2025)
+    assert dict(mirror.sync(dry_run=True)["collection", "requests"].rows())["units"] == 5
+    register.asked.clear()
+    mirror.sync()
+
+    assert sorted(first) == mine[:6]
+    (listed,) = (target for target in register.asked if "uctovne-jednotky" in target)
+    since = max(units_before["datumPoslednejUpravy"]) - timedelta(days=1)
+    assert f"zmenene-od={since}" in listed
+    changed = {*register.sample.units.ids(changed_since=since)["id"]} & {*mine}
+    assert sorted(register.records()) == sorted([*mine[5:], *changed])
+    assert {*mine[:2]} <= changed
+    assert len(changed) < 5
+    assert_equal_for(mirror, register, mine)
+
+
+def test_a_clock_that_stood_ahead_at_one_sync_hides_no_correction(tmp_path: Path) -> None:
+    """The lists are read from the newest change held, a day that there was."""
+    register = Skewed(12)
+    mine = _given(register, 3)
+    mirror = fk.Mirror(tmp_path, units=mine, contents=True, register=register)
+    mirror.sync()
+    register.pass_days(1)
+    register.skew = 10
+    mirror.sync()
+    register.pass_days(4)
+    filed = register.sample.units.get(mine)["idUctovnychZavierok"].explode().drop_nulls()
+    register.sample.correct(filed.head(2))
+    register.pass_days(12)
+    register.skew = 0
+    mirror.sync()
+
+    assert_equal_for(mirror, register, mine)
+
+
 @pytest.mark.slow
 def test_two_hundred_of_twenty_thousand_units(tmp_path: Path) -> None:
     """Some 5,000 requests at first; a week later those of 200 units, and what they filed."""
@@ -148,9 +196,10 @@ def test_many_units_are_requested_as_they_are_listed_and_each_in_thirty_days(
     assert len(register.records()) < 25
     for _ in range(29):
         next_day(register)
+        register.sample.touch(mine[:1])  # of so many units there is one on most days
         mirror.sync()
     assert set(register.records()) == set(mine)
-    assert len(register.records()) < 160
+    assert len(register.records()) < 230
 
 
 @pytest.mark.parametrize("seed", quick(range(50), 3))
@@ -164,7 +213,7 @@ def test_any_history_ends_in_step_with_the_register_for_the_given_units(
     mine = luck.sample(ids, luck.randint(1, 4))
     for _ in range(luck.randint(4, 7)):
         register.pass_days(luck.choice([0, 1, 2, 30]))
-        register.skew = luck.choice([0, 0, 0, -1, -10])
+        register.skew = luck.choice([0, 0, 0, 1, 10, 365, -1, -10])
         register.change(luck, luck.randint(0, 5))
         if luck.random() < 0.3:
             mine = [*mine, *luck.sample(ids, 1)]
