@@ -82,7 +82,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
         files: dict[str, tuple[File, ...]] = {}
         for log, rows, names, since in (*_parts(state, kept, units, not_held), *_newest(state)):
             if rows.height:
-                file = LOGS[log].write(small, rows, names=names, since=since)
+                file = replace(LOGS[log].write(small, rows), names=names, since=since)
                 files[log] = (*files.get(log, ()), file)
         settings = replace(state.settings, contents=kept, units=(*units["id"],), icos={})
         upto = dict.fromkeys(files, _ANSWERS)

@@ -27,7 +27,7 @@ from finstat_kit.errors import (
     RegisterError,
     RegisterUnavailable,
 )
-from finstat_kit.mirror.state import body_of
+from finstat_kit.mirror.state import form_in
 from finstat_kit.mirror.storage.cells import STORED, joined, split
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import TEMPLATES
@@ -239,10 +239,7 @@ class Templates:
             return form
         if template not in self._forms:
             with legible(self.writer.path):
-                body = body_of(self.writer.scan("templates"), template)
-            self._forms[template] = (
-                None if body is None else forms.parse_template(body.encode(), template)
-            )
+                self._forms[template] = form_in(self.writer.scan("templates"), template)
         return self._forms[template]
 
     def _layout(self, template: int) -> list[tuple[int, int]] | None:
@@ -313,7 +310,7 @@ def answered(
     parts = [
         (RECORD, news.select(columns)),
         (UNCHANGED, unchanged.select("id", "gone", "same_as")),
-        (UNREADABLE, _unread(writer, name, fetched, stands)),
+        (UNREADABLE, _unread(fetched, stands)),
     ]
     again = writer.again.get(name)
     if again is not None and not len(news) and not len(parts[2][1]):  # nothing has changed
@@ -333,20 +330,13 @@ def _of(values: NDArray[Any], at: Ints) -> NDArray[Any]:
     return np.where(at >= 0, found, 0).astype(values.dtype)
 
 
-def _unread(writer: Writer, name: str, fetched: list[Fetched], stands: Standing) -> pl.DataFrame:
-    """Return ``id`` and ``problem`` of what could not be read, but for what was said before."""
+def _unread(fetched: list[Fetched], stands: Standing) -> pl.DataFrame:
+    """Return ``id`` and ``problem`` of what cannot be read since it was last named."""
     rows = [(id_, problem[:200]) for id_, problem in fetched if isinstance(problem, str)]
     schema = {"id": pl.Int64, "problem": pl.String}
     unread = pl.DataFrame(rows, schema=schema, orient="row")
     at = places_in(stands.ids, unread["id"].to_numpy())
-    again = unread.filter(_of(stands.is_unreadable, at))["id"]
-    if again.is_empty():
-        return unread
-    with legible(writer.path):
-        former = writer.scan(name, names=False).filter(of_ids("id", again), kind=UNREADABLE)
-        said = newest(former.select("id", "version", "problem").collect())
-    said = said.filter(pl.col("id").is_in(again.implode()))
-    return unread.join(said, on=["id", "problem"], how="anti", maintain_order="left")
+    return unread.filter(~_of(stands.is_unreadable, at))
 
 
 @dataclass

@@ -91,6 +91,7 @@ class Query:
 _DECIDING: Final = frozenset([*items.names(), "reason"])
 
 
+@dataclass(frozen=True)
 class Figures:
     """Reads the figures of units.
 
@@ -101,13 +102,10 @@ class Figures:
         kept: Raises an error where the records of a collection are not kept.
     """
 
-    def __init__(
-        self, state: State, form_of: FormOf, live: FormOf, kept: Callable[[str], None]
-    ) -> None:
-        self._state = state
-        self._form_of = form_of
-        self._live = live
-        self._kept = kept
+    state: State
+    form_of: FormOf
+    live: FormOf
+    kept: Callable[[str], None]
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
@@ -136,8 +134,8 @@ class Figures:
 
     def of_all(self, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of all units listed, by ascending id."""
-        with legible(self._state.path):
-            units = self._state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+        with legible(self.state.path):
+            units = self.state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
             known = units.select(unit_id="id", ico="ico", name="nazovUJ",
                                  **{n: pl.col(n) for n in assemble.CARRIED})  # fmt: skip
             ids = (
@@ -150,24 +148,16 @@ class Figures:
 
         def records() -> Iterator[pl.DataFrame]:
             for some in pieces:
-                with legible(self._state.path):
-                    own = self._state.newest("units", some["id"])
+                with legible(self.state.path):
+                    own = self.state.newest("units", some["id"])
                     own = own.join(some.lazy(), on="id", how="semi")
                     yield own.select(_UNIT).collect(engine="streaming").sort("id")
 
-        return self._by_pieces(records(), query)
+        return (self._of_some(units, query) for units in records())
 
     def of(self, units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
         """Yield the figures of units, in the order of their records."""
-        return self._by_pieces(_pieces(units, query), query)
-
-    def _by_pieces(self, units: Iterable[pl.DataFrame], query: Query) -> Iterator[pl.DataFrame]:
-        empty = True
-        for some in units:
-            empty = False
-            yield self._of_some(some, query)
-        if empty:
-            yield pl.DataFrame(schema=assemble.schema())
+        return (self._of_some(piece, query) for piece in _pieces(units, query))
 
     def latest(self, units: pl.DataFrame, query: Query) -> Latest:
         """Return the last years with figures of units, the newest read first."""
@@ -178,7 +168,7 @@ class Figures:
             columns=query.columns | COLUMNS,
             conditions=(),
         )
-        filed = filings_of(self._state, units, any_year)
+        filed = filings_of(self.state, units, any_year)
         latest = Latest(units)
         while True:
             is_open = pl.col("unit_id").is_in(latest.open_ids.implode())
@@ -191,13 +181,13 @@ class Figures:
     def _of_some(self, units: pl.DataFrame, query: Query) -> pl.DataFrame:
         if query.wanted.years == LATEST:
             return self.latest(units, query).figures()
-        return self._of_filings(units, filings_of(self._state, units, query), query)
+        return self._of_filings(units, filings_of(self.state, units, query), query)
 
     def _of_filings(self, units: pl.DataFrame, filed: pl.DataFrame, query: Query) -> pl.DataFrame:
         known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
         known += () if query.wanted.from_previous else _PERIODS
         if "nace" in query.columns:
-            activities = self._state.codelists["activities"]["code"]
+            activities = self.state.codelists["activities"]["code"]
             units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), activities))
         carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filed)
@@ -219,7 +209,7 @@ class Figures:
             listed = listed.join(taken, on="statement_id", how="semi")
         own_ids = listed.filter("own")["report_id"].sort()
         reports = held.filter(is_among(held["id"], own_ids))
-        with legible(self._state.path):
+        with legible(self.state.path):
             said = self._read(
                 reports, query.columns, query.wanted.activity, previous=query.wanted.from_previous
             )
@@ -245,7 +235,7 @@ class Figures:
         competing = filed.filter(readable).join(contested, on=each, how="semi", nulls_equal=True)
         ids = competing["report_ids"].explode().drop_nulls().unique()
         reports, lacking = self._held(ids, title=True, files=True)
-        with legible(self._state.path):
+        with legible(self.state.path):
             content_of_all = self._read(reports, _DECIDING, "total", previous=False)
 
         def read(some: pl.DataFrame) -> Readings:
@@ -274,9 +264,9 @@ class Figures:
         if ids.is_empty():
             schema = KINDS["reports"].schema | schema_of("reports")
             return pl.DataFrame(schema=pl.Schema(schema)).select(columns), ids
-        self._kept("reports")
-        with legible(self._state.path):
-            reports = Records(self._state, "reports")
+        self.kept("reports")
+        with legible(self.state.path):
+            reports = Records(self.state, "reports")
             rows = reports.rows(ids, columns)
             bare = rows.filter(~has_tables())["id"]
             if files and bare.len():  # they take longer to read than all the rest
@@ -312,9 +302,9 @@ class Figures:
         """Read what is needed of reports."""
 
         def cells(ids: pl.Series) -> pl.LazyFrame:
-            return self._state.scan("cells", ids).filter(pl.col("row").is_not_null())
+            return self.state.scan("cells", ids).filter(pl.col("row").is_not_null())
 
-        reader = FigureReader(self._form_of, self._live, activity, columns, previous=previous)
+        reader = FigureReader(self.form_of, self.live, activity, columns, previous=previous)
         return reader.of_cells(reports, cells)
 
 
@@ -340,7 +330,7 @@ def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:
     of_each = _YEARS if ends is None else min(ends[1].year - ends[0].year + 1, _YEARS)
     many = max(min(_FILINGS, _VALUES // max(len(query.columns), 1)) // of_each, 1)
     pieces = max(ceil(units.height / many), 1)
-    return units.iter_slices(ceil(units.height / pieces) or 1)
+    return units.iter_slices(ceil(units.height / pieces)) if len(units) else iter([units])
 
 
 def _columns(*, title: bool) -> list[str | pl.Expr]:

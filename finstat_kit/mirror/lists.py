@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import polars as pl
 
-from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.rows import MISSING
+from finstat_kit.mirror.storage.standing import Standing
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.requests import Page, Query
 
@@ -21,16 +23,20 @@ _COLUMNS: Final = {
 }
 
 
+@dataclass
 class Lists:
     """The lists of one state of a mirror, each read when it is first needed.
 
     Args:
-        state: The state.
+        path: Of the folder.
+        newest: Returns the newest records of a collection.
+        standing: Returns what the log of a collection says of each id.
     """
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self._listed: dict[str, pl.DataFrame] = {}
+    path: Path
+    newest: Callable[[str], pl.LazyFrame]
+    standing: Callable[[str], Standing]
+    _listed: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     def page(self, query: Query) -> Page:
         """Return a page of a list."""
@@ -65,12 +71,12 @@ class Lists:
 
     def _of(self, endpoint: str) -> pl.DataFrame:
         if endpoint not in self._listed:
-            with legible(self.state.path):
+            with legible(self.path):
                 if endpoint == wire.UNITS:
-                    units = self.state.newest("units").filter(pl.col("gone").ne_missing(MISSING))
+                    units = self.newest("units").filter(pl.col("gone").ne_missing(MISSING))
                     columns = ("id", *_COLUMNS.values(), wire.STATE, wire.CHANGED)
                     self._listed[endpoint] = units.select(columns).collect().sort("id")
                 else:
-                    ids = self.state.standing(_NAMES[endpoint]).listed
+                    ids = self.standing(_NAMES[endpoint]).listed
                     self._listed[endpoint] = ids.alias("id").to_frame()
         return self._listed[endpoint]

@@ -19,16 +19,15 @@ from finstat_kit.client.collections.listing import answered_since
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
 from finstat_kit.client.source import ANY, Allowance, Get, Part, Source, Wanted
-from finstat_kit.errors import Interrupted, MirrorError, NotHeld, UsageError
+from finstat_kit.errors import MirrorError, NotHeld, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.reports import cells as reading
 from finstat_kit.frames.reports.cells import layout_of
 from finstat_kit.mirror import extract as extracting, words
 from finstat_kit.mirror.figures import Figures, Query as Rows, filings_of
-from finstat_kit.mirror.lists import Lists
 from finstat_kit.mirror.state import State, States
-from finstat_kit.mirror.storage.cells import described, joined
+from finstat_kit.mirror.storage.cells import joined
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.folder import Folder
 from finstat_kit.mirror.storage.logs import LOGS
@@ -143,15 +142,30 @@ class LocalRegister(Register):
     def snapshot(self, collection: CollectionName = "units") -> pl.LazyFrame:
         """Return the newest version of all rows of a collection, with removed rows marked.
 
+        ``as_of(day).snapshot()`` is the state of the last sync completed by a day.
+
         Args:
             collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
 
         Returns:
-            A LazyFrame, one row per id, in no guaranteed order; see `Mirror.snapshot`.
+            A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
+            for a collection kept with its records too, but for the ``tabulky`` of reports, which
+            `reports.cells` has; ids that are listed but not held are absent then. For one that is
+            not kept ``id`` (Int64) alone, with a row per listed id. Then ``gone`` (String:
+            null, ``deleted``, ``non-public``, or ``missing`` from the register's list) and
+            ``seen`` (Date: the register's day when this version was fetched). Syncs do not
+            change it for a day; then a merge may have deleted its files.
 
         Raises:
             MirrorError: No sync is complete yet.
             UsageError: The collection does not exist.
+
+        Example:
+            >>> import finstat_kit as fk, tempfile
+            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
+            >>> report = mirror.sync()
+            >>> mirror.snapshot().select("id").collect().height
+            100
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
         return snapshot(self._state(), collection)
@@ -225,7 +239,10 @@ class LocalRegister(Register):
             used = templates.collect(engine="streaming")["idSablony"].sort()
         form_of = self._source.shipped_first
         known = {template: form for template in used if (form := form_of(template)) is not None}
-        return described(state.current_cells(), layout_of(known, schema), schema)
+        placed = state.current_cells().filter(pl.col("row").is_not_null())
+        key = ["template", "table", "row", "column"]  # filters on it reach the files
+        layout = layout_of(known, schema).lazy()
+        return placed.join(layout, on=key, how="left").select(schema.names())
 
     def scan_financials(
         self,
@@ -364,7 +381,6 @@ class _MirrorSource(Source):
     def __init__(self, register: LocalRegister) -> None:
         super().__init__(register._session)
         self._register = register
-        self._lists: Lists | None = None
 
     def part(self) -> Part:
         units = self._register._state().settings.units
@@ -390,15 +406,15 @@ class _MirrorSource(Source):
     def page(
         self, query: Query, seen: int | None = None, stop: threading.Event | None = None
     ) -> Page:
-        return self._of_state().page(query)
+        return self._register._state().lists.page(query)
 
     def count(self, query: Query, stop: threading.Event | None = None) -> int:
-        return self._of_state().count(query)
+        return self._register._state().lists.count(query)
 
     def numbered(
         self, numbers: Sequence[tuple[str, str]], progress: bool | None
     ) -> list[tuple[str, str, int]]:
-        return self._of_state().numbered(numbers)
+        return self._register._state().lists.numbered(numbers)
 
     def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         state = self._register._state()
@@ -426,16 +442,7 @@ class _MirrorSource(Source):
     def figures(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
         figures = self._register._figures(self._register._state())
         columns = assemble.schema(wanted.items).names()
-        done: list[pl.DataFrame] = []
-        try:
-            for frame in figures.of(units, Rows(wanted)):
-                done.append(frame.select(columns))  # noqa: PERF401  (kept where it is interrupted)
-        except KeyboardInterrupt as interrupt:
-            raise Interrupted(
-                "interrupted while figures were read; the rows before are in .partial",
-                partial=pl.concat(done) if done else None,
-            ) from interrupt
-        return pl.concat(done)
+        return pl.concat(frame.select(columns) for frame in figures.of(units, Rows(wanted)))
 
     def figures_and_reports(
         self, unit: pl.DataFrame, filed: pl.DataFrame | None, years: Years
@@ -482,13 +489,6 @@ class _MirrorSource(Source):
             error.message += self.why_missing(name, missing)
             raise error
         return frame
-
-    def _of_state(self) -> Lists:
-        """Return the lists of the present state; two threads at once may read them twice."""
-        lists, state = self._lists, self._register._state()
-        if lists is None or lists.state is not state:
-            lists = self._lists = Lists(state)
-        return lists
 
 
 class Frozen(LocalRegister):

@@ -19,14 +19,14 @@ from finstat_kit.errors import MirrorError, UsageError
 from finstat_kit.given_units import given_units
 from finstat_kit.mirror.changes import changes_in
 from finstat_kit.mirror.fetch import Budget
-from finstat_kit.mirror.local_register import CollectionName, Frozen, LocalRegister, snapshot
+from finstat_kit.mirror.local_register import Frozen, LocalRegister
 from finstat_kit.mirror.news import news_since, point_since
 from finstat_kit.mirror.published.compare import compared
 from finstat_kit.mirror.published.place import OnDisk, published
 from finstat_kit.mirror.published.pull import Pull
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.folder import path_of
-from finstat_kit.mirror.storage.logs import COLLECTIONS, CONTENTS
+from finstat_kit.mirror.storage.logs import CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
 from finstat_kit.mirror.sync import Sync, see_given
 from finstat_kit.protocol import wire
@@ -278,39 +278,6 @@ class Mirror(LocalRegister):
         n = arguments.whole("n", n, 1, 10_000)
         return compared(self._state(), self._records_of, current.named(register), n)
 
-    def snapshot(
-        self, collection: CollectionName = "units", *, as_of: str | date | None = None
-    ) -> pl.LazyFrame:
-        """Return the newest version of all rows of a collection, with removed rows marked.
-
-        Args:
-            collection: ``"units"``, ``"statements"``, ``"reports"`` or ``"annual_reports"``.
-            as_of: The state of the last sync completed by that day; None is the newest.
-
-        Returns:
-            A LazyFrame, one row per id, in no guaranteed order: for units the columns of `get`,
-            for a collection kept with its records too, but for the ``tabulky`` of reports, which
-            `reports.cells` has; ids that are listed but not held are absent then. For one that is
-            not kept ``id`` (Int64) alone, with a row per listed id. Then ``gone`` (String:
-            null, ``deleted``, ``non-public``, or ``missing`` from the register's list) and
-            ``seen`` (Date: the register's day when this version was fetched). Syncs do not
-            change it for a day; then a merge may have deleted its files.
-
-        Raises:
-            MirrorError: No sync is complete yet.
-            UsageError: No sync was complete by that day, or the collection does not exist.
-
-        Example:
-            >>> import finstat_kit as fk, tempfile
-            >>> mirror = fk.Mirror(tempfile.mkdtemp(), register=fk.sample(100))
-            >>> report = mirror.sync()
-            >>> mirror.snapshot().select("id").collect().height
-            100
-        """
-        arguments.one_of("collection", collection, COLLECTIONS)
-        day = None if as_of is None else arguments.day("as_of", as_of)
-        return snapshot(self._states.on(day), collection)
-
     def as_of(self, day: str | date) -> Frozen:
         """Return the register as the last sync completed by a day left it, read-only.
 
@@ -386,8 +353,8 @@ class Mirror(LocalRegister):
         Of the collections beside units, `scan` and ``get(errors="keep")`` give them a row of nulls.
 
         Returns:
-            ``collection`` (String), ``id`` (Int64), ``problem`` (String), ``seen`` (Date), by
-            collection and ascending id.
+            ``collection`` (String), ``id`` (Int64), ``problem`` (String) and ``seen`` (Date) of the
+            first attempt since the id was last listed, by collection and ascending id.
 
         Example:
             >>> import finstat_kit as fk, tempfile
@@ -570,19 +537,13 @@ def as_collections(contents: object) -> tuple[str, ...]:
     """
     if contents is True:
         return CONTENTS
-    if contents is False or contents is None:
+    if (
+        contents is False
+        or contents is None
+        or (isinstance(contents, list | tuple) and not contents)
+    ):
         return ()
-    if not isinstance(contents, str | Iterable):
-        raise UsageError(
-            "names no collections",
-            argument="contents",
-            value=contents,
-            cure=f"give True or {list(CONTENTS)}",
-        )
-    names = [contents] if isinstance(contents, str) else list(contents)
+    names = arguments.names("contents", contents)
     for name in names:
-        if not isinstance(name, str) or name not in CONTENTS:
-            raise UsageError(
-                f": {name!r} is none of {list(CONTENTS)}", argument="contents", value=contents
-            )
+        arguments.one_of("contents", name, CONTENTS)
     return tuple(name for name in CONTENTS if name in names)

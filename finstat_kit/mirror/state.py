@@ -15,6 +15,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.frames.text import unit_names
+from finstat_kit.mirror.lists import Lists
 from finstat_kit.mirror.storage.files import DamagedError, File, legible
 from finstat_kit.mirror.storage.folder import Folder
 from finstat_kit.mirror.storage.logs import LOGS
@@ -168,11 +169,8 @@ class State:
         """Return what the log of a collection says of each id."""
         with self._folder.lock:  # not twice at the same time: it may be large
             if name not in self._stands:
-                with legible(self.path):
-                    self._stands[name] = standing_of(
-                        self.path, name, self.files(name), void_in(self.run, name, self.point),
-                        self._upto(name),
-                    )  # fmt: skip
+                self.files(name)  # an error where some are lost
+                self._stands[name] = standing_of(self.path, self.run, name, self.point)
             return self._stands[name]
 
     def lacks(self, name: str) -> bool:
@@ -237,26 +235,22 @@ class State:
             return self._names
 
     @cached_property
+    def lists(self) -> Lists:
+        """The lists of the register; two threads at once may read them twice."""
+        return Lists(self.path, self.newest, self.standing)
+
+    @cached_property
     def codelists(self) -> dict[str, pl.DataFrame]:
         """The codelists: code, both names and parent, by code."""
         with legible(self.path):
-            held = codelists_in(self.scan("codelists").collect())
-        empty = pl.DataFrame(schema=LOGS["codelists"].schema).drop("version", "name")
-        return {name: held.get(name, empty) for name in wire.CODELISTS}
+            return codelists_in(self.scan("codelists").collect())
 
     def form(self, template: int) -> Form | None:
         """Return a template as the kept reports brought it, None where there is none."""
         if template not in self._forms:
-            body = self.body(template)
-            self._forms[template] = (
-                None if body is None else forms.parse_template(body.encode(), template)
-            )
+            with legible(self.path):
+                self._forms[template] = form_in(self.scan("templates"), template)
         return self._forms[template]
-
-    def body(self, template: int) -> str | None:
-        """Return a template as the register sent it, None where there is none."""
-        with legible(self.path):
-            return body_of(self.scan("templates"), template)
 
     def uses(self, template: int) -> bool:
         """Return whether a report that is or was held is of a template."""
@@ -283,15 +277,12 @@ def _ends(ids: pl.Series) -> tuple[int, int]:
 
 
 def codelists_in(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    """Return the newest version of each codelist in rows of their log."""
-    newest = rows.filter(pl.col("version") == pl.col("version").max().over("name"))
-    entries = (
-        newest.drop("version").sort("code").partition_by("name", as_dict=True, include_key=False)
-    )
-    return {str(name): own for (name,), own in entries.items()}
+    """Return the newest version of each codelist in rows of their log, by code."""
+    newest = rows.filter(pl.col("version") == pl.col("version").max().over("name")).sort("code")
+    return {name: newest.filter(name=name).drop("version", "name") for name in wire.CODELISTS}
 
 
-def body_of(templates: pl.LazyFrame, template: int) -> str | None:
-    """Return the newest text of a template in rows of their log, None where there is none."""
+def form_in(templates: pl.LazyFrame, template: int) -> Form | None:
+    """Return the newest form of a template in rows of their log, None where there is none."""
     rows = templates.filter(id=template).collect().sort("version")
-    return rows["body"][-1] if rows.height else None
+    return forms.parse_template(rows["body"][-1].encode(), template) if rows.height else None

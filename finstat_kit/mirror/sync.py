@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
@@ -46,9 +46,9 @@ from finstat_kit.mirror.storage.rows import (
     ids_named,
     is_among,
 )
-from finstat_kit.mirror.storage.runs import Settings
+from finstat_kit.mirror.storage.runs import FORMAT, Run, Settings
 from finstat_kit.mirror.storage.standing import Standing
-from finstat_kit.mirror.storage.writer import Batch, Writer, standing_in
+from finstat_kit.mirror.storage.writer import Batch, Writer, standing_of
 from finstat_kit.protocol import requests, wire
 from finstat_kit.transport.base import Stopped
 
@@ -107,34 +107,33 @@ class Sync:
         What lists and records not yet read will name is estimated.
         """
         run = self.folder.newest()
-        settings = Settings("", None) if run is None else run.settings
-        see_given(self.folder.path, settings if run else None, self.given, self.contents)
-        kept = {*settings.contents, *self.contents}
-        point = run.newest if run is not None and run.points else None
-        since = _day_before(point.started) if point else wire.BEGINNING
-        new = None
-        if self.given is not None or settings.units is not None:
+        former = run.settings if run else None
+        see_given(self.folder.path, former, self.given, self.contents)
+        for file in (file for files in run.files.values() for file in files) if run else ():
+            if run and (fault := file.fault(self.folder.path, whole=False)):
+                raise DamagedError(f"{self.folder.path / file.path}: {fault}", cure=run.cure)
+        return self._plan(run or Run(FORMAT, 0, Settings("", None)), full=full)
+
+    def _plan(self, run: Run, *, full: bool) -> pl.DataFrame:
+        settings, since, new = run.settings, wire.BEGINNING, dict[str, int]()
+        if run.points:
+            since = _day_before(run.newest.started)
+        is_part = self.given is not None or settings.units is not None
+        if is_part:
             given = self._new_given(settings)
             keys = [*given["id"].drop_nulls(), *given["ico"].drop_nulls()]
-            new = dict(
-                plan(self.register._source, keys, Wanted(None))[
-                    "collection", "requests"
-                ].iter_rows()
-            )
-        if run is not None:
-            for file in (file for files in run.files.values() for file in files):
-                if fault := file.fault(self.folder.path, whole=False):
-                    raise DamagedError(f"{self.folder.path / file.path}: {fault}", cure=run.cure)
+            planned = plan(self.register._source, keys, Wanted(None))
+            new = dict(planned["collection", "requests"].iter_rows())
         requests = {"codelists": len(wire.CODELISTS) + 1}
-        for name in ("units", *(each for each in CONTENTS if each in kept)):
-            stands = standing_in(self.folder.path, run, name)
-            lacking, held = int(stands.is_lacking.sum()), int((~stands.is_lacking).sum())
-            if new is None:
-                requests[name] = lacking + getattr(self.register, name).count(changed_since=since)
-                continue
-            requests[name] = lacking + new.get(name, 0)
-            if full or (name == "units" and point and len(settings.units or ()) <= _FEW_UNITS):
-                requests[name] += held
+        for name in ("units", *_in_order({*settings.contents, *self.contents})):
+            is_lacking = standing_of(self.folder.path, run, name).is_lacking
+            requests[name] = int(is_lacking.sum()) + new.get(name, 0)
+            if not is_part:
+                requests[name] += getattr(self.register, name).count(changed_since=since)
+            elif full or (
+                name == "units" and run.points and len(settings.units or ()) <= _FEW_UNITS
+            ):
+                requests[name] += int((~is_lacking).sum())
         rate = self.register.rate
         seconds = [None if rate is None else number / rate for number in requests.values()]
         rows = {"collection": [*requests], "requests": [*requests.values()], "seconds": seconds}
@@ -196,8 +195,8 @@ class Sync:
         if former is not None and former.name != new.name:
             raise self._another(former.name, new.name)
         settings = former or new
-        kept = {*settings.contents, *self.contents}
-        settings = replace(settings, contents=tuple(name for name in CONTENTS if name in kept))
+        contents = _in_order({*settings.contents, *self.contents})
+        settings = replace(settings, contents=contents)
         if settings.units is not None:
             with resumable("while numbers were looked up"):
                 settings = self._with_given(settings)
@@ -239,16 +238,12 @@ class Sync:
             if run is not None and run.settings.units is not None:
                 former = pl.DataFrame({"id": run.settings.units, "ico": None}, schema=GIVEN)
                 self.given = former if self.given is None else pl.concat([former, self.given])
-        names = ["units", *self.contents]
-        counts = {"units": 0 if self.given is None else self.given.height}
-        if self.given is None:
-            counts = {name: getattr(self.register, name).count() for name in names}
-        rate = self.register.rate
-        time = "" if rate is None else f", about {duration(sum(counts.values()) / rate)}"
+        planned = self._plan(Run(FORMAT, 0, Settings("", None)), full=True)
+        many, rate = int(planned["requests"].sum()), self.register.rate
+        time = "" if rate is None else f", about {duration(many / rate)}"
         warn(
-            f"the mirror at {self.folder.path} is made anew: "
-            + ", ".join(f"{number:,} {name}" for name, number in counts.items())
-            + f" are requested{time}; what was there is moved to before-1 or so, beside it"
+            f"the mirror at {self.folder.path} is made anew by some {many:,} requests{time}; what "
+            "was there is moved to before-1 or so, beside it"
         )
         self.folder.set_aside()
 
@@ -286,16 +281,15 @@ class Sync:
     def _to_point(self, *, full: bool, goes_on: bool) -> None:
         """Walk the lists, and fetch all units that they name."""
         writer = self._writer
-        assert writer.under_way is not None
         settings = writer.run.settings
         for name in COLLECTIONS:  # in the order of the report
-            since = writer.under_way.lists[name].since
+            since = writer.walks[name].since
             self._report.counts(name, since if self._is_walked(name) else None)
         counts = self._report.counts("codelists")
         with self._report.measured(counts), resumable("in codelists"):
             self._codelists(counts)
         for name in COLLECTIONS:
-            walk = writer.under_way.lists[name]
+            walk = writer.walks[name]
             counts = self._report.counts(name)
             with self._report.measured(counts), resumable(f"in {name}"):
                 lost = [file.since for file in writer.open_losses(name, names=True) if file.since]
@@ -337,13 +331,12 @@ class Sync:
     def _look_at_given(self, name: str, *, full: bool) -> None:
         """Name the units that are new, and look again at those held that are due."""
         writer, stands = self._writer, self._writer.standing(name)
-        assert writer.under_way is not None
         held = pl.Series("id", stands.ids[stands.is_listed & ~stands.is_lacking])
         if full:
             writer.look_again(name, held)
         if name != "units":
             return
-        if not writer.under_way.lists[name].is_done:
+        if not writer.walks[name].is_done:
             former = stands.answered[stands.is_listed & ~stands.is_lacking] < self._first
             writer.look_again(name, held.filter(pl.Series(former) & self._is_due(held)))
             if not self._is_walked(name):
@@ -373,15 +366,14 @@ class Sync:
     def _list(self, name: str, counts: Counts, *, goes_on: bool) -> None:
         """Walk a list of changes from where it was cut off, and write down what it names."""
         writer, stands = self._writer, self._writer.standing(name)
-        assert writer.under_way is not None
-        walk = writer.under_way.lists[name]
+        walk = writer.walks[name]
         is_named, is_held = self._known(name, stands, goes_on=goes_on)
         pages: list[pl.Series] = []
 
         def commit(*, is_done: bool) -> None:
             ids = pl.concat([pl.Series("id", [], dtype=pl.Int64), *pages])
             pages.clear()
-            before = writer.under_way
+            before = writer.run
             writer.walked(name, int(ids[-1]) if len(ids) else None, is_done=is_done)
             if writer.run.settings.units is not None:  # what is new is named by records
                 ids = ids.filter(is_among(ids, pl.Series(stands.ids)))
@@ -396,21 +388,24 @@ class Sync:
             try:
                 writer.append_ids(name, unknown.to_frame(), LISTED, walk.since)
             except MirrorError:
-                writer.under_way = before  # these are still to be named
+                writer.run = before  # these are still to be named
                 raise
 
         is_done = False
         try:
-            for page in getattr(self.register, name).pages(
-                changed_since=walk.since, after_id=walk.after
-            ):
-                pages.append(page["id"])
+            for page in self._pages(name, walk.since, walk.after):
+                pages.append(page)
                 if sum(map(len, pages)) >= _IDS_PER_COMMIT:
                     commit(is_done=False)
-                self.budget.check()
             is_done = True
         finally:
             commit(is_done=is_done)
+
+    def _pages(self, name: str, since: date, after: int = 0) -> Iterator[pl.Series]:
+        """Yield the ids of a list within the budget, page by page."""
+        for page in getattr(self.register, name).pages(changed_since=since, after_id=after):
+            yield page["id"]
+            self.budget.check()
 
     def _known(self, name: str, stands: Standing, *, goes_on: bool) -> tuple[pl.Series, pl.Series]:
         """Return the ids that need not be named again, and those that are held, ascending."""
@@ -429,11 +424,8 @@ class Sync:
         Raises:
             ProtocolError: It is too much to be true.
         """
-        pages = [pl.Series("id", [], dtype=pl.Int64)]
-        for page in getattr(self.register, name).pages(changed_since=since):
-            pages.append(page["id"])
-            self.budget.check()
-        ids, listed = pl.concat(pages), self._writer.standing(name).listed
+        ids = pl.concat([pl.Series("id", [], dtype=pl.Int64), *self._pages(name, since)])
+        listed = self._writer.standing(name).listed
         new = ids.filter(~is_among(ids, listed))
         if len(new):
             if name != "units":
@@ -478,29 +470,28 @@ class Sync:
             former = codelists_in(self._writer.scan("codelists").collect())
         changed, version = [], self._writer.next("codelists")
         counts.unreadable = 0
-        for name in wire.CODELISTS:
-            before = former.get(name)
+        for name, before in former.items():
             try:
-                entries: pl.DataFrame = self.register.codelist(name, refresh=True)
+                entries = self.register.codelist(name, refresh=True)
             except ProtocolError as error:
-                if before is None:
+                if before.is_empty():
                     raise
                 logger.warning("the codelist %s cannot be read: %s", name, error)
                 entries = before.clear()
-            if before is not None and entries.is_empty():
+            if before.height and entries.is_empty():
                 logger.warning("the codelist %s has no entries; the former one is kept", name)
                 counts.unreadable += 1
                 continue
-            if before is not None and entries.equals(before[entries.columns]):
+            entries = pl.concat([before.clear(), entries], how="diagonal")
+            if entries.equals(before):
                 continue
-            if "parent_code" not in entries.columns:
-                entries = entries.with_columns(parent_code=pl.lit(None, pl.String))
-            rows = entries.select(
-                version=pl.lit(version, pl.Int64), name=pl.lit(name), code="code",
-                name_sk="name_sk", name_en="name_en", parent_code="parent_code",
-            ).cast(CODELISTS)  # fmt: skip
-            count_entries(counts, before, rows)
-            changed.append(rows)
+            new = entries.join(before, on="code", how="anti").height
+            same = entries.join(before, on=before.columns, how="semi", nulls_equal=True).height
+            counts.new += new
+            counts.changed += entries.height - same - new
+            counts.gone += before.join(entries, on="code", how="anti").height
+            rows = entries.with_columns(name=pl.lit(name), version=pl.lit(version, pl.Int64))
+            changed.append(rows.select(CODELISTS.names()))
         if changed:
             self._writer.append(Batch("codelists", pl.concat(changed)))
 
@@ -529,6 +520,10 @@ class Sync:
         writer = self._writer
         lacking = {name: writer.standing(name).lacking for name in writer.run.settings.contents}
         return ["units", *(name for name, ids in lacking.items() if ids["unreadable"].all())]
+
+
+def _in_order(contents: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in CONTENTS if name in contents)
 
 
 def _day_before(day: date) -> date:
@@ -592,12 +587,3 @@ def resumable(where: str) -> Iterator[None]:
         raise
     except KeyboardInterrupt as interrupt:
         raise Interrupted(f"interrupted {where}{cure}") from interrupt
-
-
-def count_entries(counts: Counts, before: pl.DataFrame | None, after: pl.DataFrame) -> None:
-    """Count what is new, changed and gone in a codelist."""
-    former = {} if before is None else {row[0]: row for row in before.iter_rows()}
-    now = {row[0]: row for row in after.drop("version", "name").iter_rows()}
-    counts.new += len(now.keys() - former.keys())
-    counts.changed += sum(former[code] != now[code] for code in now.keys() & former.keys())
-    counts.gone += len(former.keys() - now.keys())

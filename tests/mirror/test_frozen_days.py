@@ -64,7 +64,7 @@ def test_a_former_day_is_the_last_sync_by_then_whatever_the_clock_said(tmp_path:
     assert [mirror.as_of(f"2026-07-{day:02}").units.count() for day in (3, 5, 10, 11, 12)] == [
         35, 35, 35, 35, 40,
     ]  # fmt: skip
-    assert mirror.snapshot(as_of="2026-07-05").collect().height == 35
+    assert mirror.as_of("2026-07-05").snapshot().collect().height == 35
     with fk.using(f"mirror:{mirror.path}@2026-07-05") as frozen:
         assert frozen.units.ids().height == 35
 
@@ -95,7 +95,7 @@ def test_a_frozen_day_answers_as_on_that_day(mirror: fk.Mirror, register: Watche
     for again in (frozen, mirror.as_of(str(FIRST)), fk.Mirror(mirror.path).as_of(FIRST)):
         assert answers(again) == before
     assert_frame_equal(
-        frozen.snapshot().collect().sort("id"), mirror.snapshot(as_of=FIRST).collect().sort("id")
+        frozen.snapshot().collect().sort("id"), mirror.as_of(FIRST).snapshot().collect().sort("id")
     )
     then = mirror.as_of(FIRST + timedelta(days=1))
     assert_frame_equal(then.regions(), mirror.regions())
@@ -124,7 +124,7 @@ def test_a_frozen_day_keeps_what_it_kept(
 
     for was, now in zip(before, answered(later.as_of(FIRST)), strict=True):
         assert_frame_equal(was, now)
-    then = later.snapshot("statements", as_of=FIRST)
+    then = later.as_of(FIRST).snapshot("statements")
     assert then.collect_schema().names() == ["id", "gone", "seen"]
     small = later.as_of(FIRST).extract(tmp_path / "small", units)
     assert_frame_equal(small.filings(units), before[1])
@@ -303,7 +303,7 @@ def test_a_clock_that_stood_ahead_hides_no_day(tmp_path: Path) -> None:
     assert [point["day"][5:] for point in points(mirror.path)] == ["07-10", "07-03", "07-12"]
     for day, count in (("2026-07-05", 40), ("2026-07-11", 40), ("2026-07-12", 45)):
         assert mirror.as_of(day).units.count() == count
-        assert mirror.snapshot(as_of=day).collect().height == count
+        assert mirror.as_of(day).snapshot().collect().height == count
         small = mirror.as_of(day).extract(tmp_path / day, mirror.as_of(day).units.ids())
         assert small.snapshot().collect().height == count
     with pytest.raises(fk.UsageError, match="the first sync of this mirror was completed on"):

@@ -680,7 +680,11 @@ def test_five_reports_are_read_with_one_look_at_the_state(
 
 @pytest.mark.parametrize(
     ("contents", "message"),
-    [("units", "'units' is none of"), (["report"], "'report' is none of"), (5, "contents=5")],
+    [
+        ("units", "contents='units' is not known"),
+        (["report"], "did you mean 'reports'"),
+        (5, "contents=5"),
+    ],
 )
 def test_contents_that_are_none(tmp_path: Path, contents: object, message: str) -> None:
     with pytest.raises(fk.UsageError, match=message):

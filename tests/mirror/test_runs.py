@@ -133,7 +133,7 @@ def test_all_runs_lost_is_an_error_until_all_is_requested_again(
         with pytest.raises(MirrorError, match=r"runs of .* are lost: .*sync\(anew=True\)"):
             call()
     assert again.verify()["damaged"].sum() > 0
-    with pytest.warns(RegisterWarning, match=r"made anew: 60 units are requested; .* before-1"):
+    with pytest.warns(RegisterWarning, match=r"made anew by some 68 requests; .* before-1"):
         again.sync(anew=True)
 
     assert_in_step(again, register.sample)

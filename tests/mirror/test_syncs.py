@@ -493,7 +493,7 @@ def test_an_increment_of_everything_keeps_the_day_before(
 
     assert report.row(0)[3] + report.row(0)[4] == UNITS
     assert_in_step(mirror, register.sample)
-    assert_frame_equal(mirror.snapshot(as_of=first).collect().sort("id"), before)
+    assert_frame_equal(mirror.as_of(first).snapshot().collect().sort("id"), before)
 
 
 @pytest.mark.slow

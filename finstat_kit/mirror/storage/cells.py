@@ -248,22 +248,6 @@ def joined(records: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
     return records.with_columns(rebuilt).drop(LENGTHS, TEXTS, FILLED)
 
 
-def described(cells: pl.LazyFrame, layout: pl.DataFrame, schema: pl.Schema) -> pl.LazyFrame:
-    """Return stored cells in the columns of `fk.reports.cells`; filters on the key reach the files.
-
-    Args:
-        cells: Those that count.
-        layout: What the cells of the forms mean, by template, table, row and column.
-        schema: Columns to return.
-    """
-    key = ["template", "table", "row", "column"]
-    return (
-        cells.filter(pl.col("row").is_not_null())
-        .join(layout.lazy(), on=key, how="left")
-        .select(schema.names())
-    )
-
-
 def _tables(
     texts: Sequence[str], start: int, lengths: Sequence[int | None] | None
 ) -> list[list[str] | None] | None:

@@ -25,6 +25,7 @@ from typing import Final
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec.structs import replace
 from polars.io.plugins import register_io_source
 
 from finstat_kit.errors import MirrorError, RegisterError
@@ -131,21 +132,12 @@ class Layout:
         )
         return rows.pipe_with_schema(partial(_while_there, paths))
 
-    def write(
-        self,
-        folder: Path,
-        rows: pl.DataFrame | pl.LazyFrame,
-        *,
-        names: bool = False,
-        since: date | None = None,
-    ) -> File:
+    def write(self, folder: Path, rows: pl.DataFrame | pl.LazyFrame) -> File:
         """Write rows into the folder of a mirror; return what is said of the file.
 
         Args:
             folder: Of the mirror.
             rows: In the columns of the schema.
-            names: As of `File`.
-            since: As of `File`.
 
         Raises:
             MirrorError: The disk cannot be written.
@@ -166,9 +158,9 @@ class Layout:
             with contextlib.suppress(OSError):
                 if digest(target) == name:
                     os.utime(target)  # it is young again: a sweep must not take it meanwhile
-                    return self._described(name, content, names=names, since=since)
+                    return self._described(name, content)
             write_whole(target, content)
-            return self._described(name, content, names=names, since=since)
+            return self._described(name, content)
 
     def merged(self, folder: Path, files: Sequence[File]) -> File:
         """Write one file with the rows of some, which stay; see `write`.
@@ -180,13 +172,11 @@ class Layout:
             if fault := file.fault(folder, whole=True):
                 raise DamagedError(f"{folder / file.path}: {fault}")
         rows = self.scan([str(folder / file.path) for file in files])
-        days = [file.since for file in files if file.since]
-        return self.write(
-            folder, self._sorted(rows) if self.order else rows,
-            names=files[0].names, since=min(days, default=None),
-        )  # fmt: skip
+        since = min((file.since for file in files if file.since), default=None)
+        written = self.write(folder, self._sorted(rows) if self.order else rows)
+        return replace(written, names=files[0].names, since=since)
 
-    def _described(self, name: str, content: bytes, *, names: bool, since: date | None) -> File:
+    def _described(self, name: str, content: bytes) -> File:
         rows, version = pl.scan_parquet(content), pl.col("version")
         said: list[pl.Expr] = [
             pl.len().alias("rows"), version.min().alias("first"), version.max().alias("last"),
@@ -194,7 +184,7 @@ class Layout:
         for key in {"id", "report_id"} & self.schema.keys():
             said += [pl.col(key).min().alias("least"), pl.col(key).max().alias("greatest")]
         row = rows.select(said).collect().row(0)
-        return File(name, row[0], len(content), row[1], row[2], row[3:] or None, names, since)
+        return File(name, row[0], len(content), row[1], row[2], row[3:] or None)
 
     def _sorted(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         by, within = self.order[:2], self.order[2:]

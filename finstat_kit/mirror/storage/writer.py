@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -57,29 +58,23 @@ class Writer:
         today: Returns the register's day of its last reply.
 
     Attributes:
-        run: What was written last.
-        under_way: The lists of this sync; None once a point counts them.
+        run: What was written last, and what the next run has beside it.
         again: Ids by collection that a list has named, and that are held: what has not changed
             needs no row. The next run names them, if there is one before they are answered.
     """
 
     def __init__(self, folder: Folder, settings: Settings, today: Callable[[], date]) -> None:
         self._folder, self._today = folder, today
-        former, lost = folder.mended()
-        self.run = former or Run(FORMAT, folder.latest(), settings)
-        self._is_written = former is not None and former.settings == settings
-        self.run = replace(self.run, settings=settings)
+        self._former, lost = folder.mended()
+        self._number = folder.latest()
+        self.run = replace(self._former or Run(FORMAT, 0, settings), settings=settings)
         if lost is not None and self.run.points:
             lost_run = LostRun(lost, self.run.newest.day)
             self.run = replace(self.run, lost_runs=(*self.run.lost_runs, lost_run))
-            self._is_written = False
-        self._number = folder.latest()
-        self._former = former
-        self.under_way: UnderWay | None = self.run.under_way
         self.again: dict[str, pl.Series] = {}
         self._stands: dict[str, tuple[tuple[object, ...], Standing]] = {}
-        if former is None:
-            self._commit(self.run, None)  # before any file: what is there without a run is lost
+        if self._former is None:
+            self._commit(self.run)  # before any file: what is there without a run is lost
 
     @property
     def today(self) -> date:
@@ -90,6 +85,11 @@ class Writer:
     def path(self) -> Path:
         """The path of the folder."""
         return self._folder.path
+
+    @property
+    def walks(self) -> dict[str, Walk]:
+        """The lists that are under way."""
+        return self.run.under_way.lists if self.run.under_way else {}
 
     def drop_lost(self, *, whole: bool) -> list[tuple[str, File]]:
         """Leave files out that are lost or damaged; return them with their logs.
@@ -116,11 +116,9 @@ class Writer:
             }
             losses = (Loss(log, file, point) for log, file in lost)
             self.run = replace(self.run, files=files, lost=(*self.run.lost, *losses))
-            self._is_written = False
             for log, file in lost:
-                if file.names and self.under_way is not None:  # that list begins again
-                    walks = {**self.under_way.lists, log: Walk(self.under_way.lists[log].since)}
-                    self.under_way = replace(self.under_way, lists=walks)
+                if file.names and log in self.walks:  # that list begins again
+                    self._walk(log, Walk(self.walks[log].since))
         return lost
 
     def open_losses(self, log: str, *, names: bool) -> list[File]:
@@ -136,17 +134,21 @@ class Writer:
         Args:
             first: Of each list, the first day of the changes that it is of, where it begins.
         """
-        goes_on = self.under_way is not None
-        if self.under_way is None:
-            self.under_way = UnderWay(self.today, {name: Walk(day) for name, day in first.items()})
-        return goes_on
+        if self.run.under_way is not None:
+            return True
+        walks = {name: Walk(day) for name, day in first.items()}
+        self.run = replace(self.run, under_way=UnderWay(self.today, walks))
+        return False
 
     def walked(self, name: str, after: int | None, *, is_done: bool = False) -> None:
         """Note up to which id a list is walked, None for no further; the next run has it."""
-        assert self.under_way is not None
-        lists = self.under_way.lists
-        walk = replace(lists[name], after=after or lists[name].after, is_done=is_done)
-        self.under_way = replace(self.under_way, lists={**lists, name: walk})
+        walk = self.walks[name]
+        self._walk(name, replace(walk, after=after or walk.after, is_done=is_done))
+
+    def _walk(self, name: str, walk: Walk) -> None:
+        assert self.run.under_way is not None
+        under_way = replace(self.run.under_way, lists={**self.walks, name: walk})
+        self.run = replace(self.run, under_way=under_way)
 
     def next(self, log: str) -> int:
         """Return the version of the rows that are appended next to a log."""
@@ -160,7 +162,7 @@ class Writer:
         """
         own = [batch for batch in batches if batch.rows.height]
         if own:
-            self._commit(self._with(*self._owed(), *own), self.under_way)
+            self._commit(self._with(*self._owed(), *own))
 
     def look_again(self, name: str, ids: pl.Series) -> None:
         """Note ids of a collection that are held, and are to be requested again."""
@@ -178,8 +180,8 @@ class Writer:
 
     def note(self) -> None:
         """Write down what no run says yet: how far the lists are, what is to be kept, losses."""
-        if not self._is_written or self.under_way != self.run.under_way:
-            self._commit(self._with(*self._owed()), self.under_way)
+        if self.run != self._former:
+            self._commit(self._with(*self._owed()))
 
     def point(self, whole: Collection[str]) -> None:
         """Add a point, unless nothing has changed since one of this day: all lists are done.
@@ -187,16 +189,16 @@ class Writer:
         Args:
             whole: Collections of which all that is named is answered.
         """
-        run = self.run
-        began = self.under_way.began if self.under_way else run.newest.started
+        run, former = self.run, self._former
+        began = run.under_way.began if run.under_way else run.newest.started
         new = Point(
             secrets.token_hex(8), self._number + 1, began, self.today, run.settings.contents,
             _upto(run), tuple(whole),
         )  # fmt: skip
-        if self._is_written and run.points and run.under_way is None:
-            former = run.newest
-            if replace(new, id=former.id, run=former.run, started=former.started) == former:
-                self.under_way = None
+        if former and former.points and replace(run, under_way=None) == former:
+            last = former.newest
+            if replace(new, id=last.id, run=last.run, started=last.started) == last:
+                self.run = former
                 return
         run = self._with(*self._owed())
         before = new.day - timedelta(days=1)
@@ -204,9 +206,9 @@ class Writer:
             run,
             lost_runs=tuple(replace(lost, last=lost.last or before) for lost in run.lost_runs),
             points=(*run.points, replace(new, upto=_upto(run))),
+            under_way=None,
         )
-        self._commit(run, None)
-        self.under_way = None
+        self._commit(run)
 
     def scan(self, log: str, *, names: bool | None = None) -> pl.LazyFrame:
         """Return the rows of a log, also those that no point counts yet.
@@ -224,7 +226,7 @@ class Writer:
         """Return what the log of a collection says of each id."""
         key = self.next(name), self.run.lost
         if name not in self._stands or self._stands[name][0] != key:
-            self._stands[name] = key, standing_in(self.path, self.run, name)
+            self._stands[name] = key, standing_of(self.path, self.run, name)
         return self._stands[name][1]
 
     def _owed(self) -> list[Batch]:
@@ -240,7 +242,7 @@ class Writer:
         files = dict(self.run.files)
         for log, rows, names, since in batches:
             if rows.height:
-                added = LOGS[log].write(self.path, rows, names=names, since=since)
+                added = replace(LOGS[log].write(self.path, rows), names=names, since=since)
                 files[log] = self._merged(log, (*files.get(log, ()), added))
         return replace(self.run, files=files)
 
@@ -252,11 +254,10 @@ class Writer:
             listed = [file for file in listed if file not in group[1:]]
         return tuple(listed)
 
-    def _commit(self, run: Run, under_way: UnderWay | None) -> None:
-        run = replace(run, number=self._number + 1, under_way=under_way)
+    def _commit(self, run: Run) -> None:
+        run = replace(run, number=self._number + 1)
         self._folder.commit(run, self._former)
-        self.run = self._former = run
-        self._number, self._is_written = run.number, True
+        self.run, self._former, self._number = run, run, run.number
         self.again = {}  # they are named now
 
 
@@ -285,25 +286,17 @@ def void_in(run: Run, name: str, point: Point | None = None) -> list[tuple[int, 
     return [(loss.file.first, loss.file.last) for loss in lost if name == "reports"]
 
 
-def standing_in(folder: Path, run: Run | None, name: str) -> Standing:
-    """Return what the log of a collection says of each id, rows above the newest point too."""
-    files = run.files.get(name, ()) if run else ()
-    with legible(folder):
-        return standing_of(folder, name, files, void_in(run, name) if run else [])
-
-
-def standing_of(
-    folder: Path, name: str, files: Sequence[File], void: list[tuple[int, int]], upto: int = 0
-) -> Standing:
-    """Return what files of a collection say of each id.
+def standing_of(folder: Path, run: Run, name: str, point: Point | None = None) -> Standing:
+    """Return what the log of a collection says of each id.
 
     Args:
         folder: Of the mirror.
+        run: The run.
         name: Of the collection.
-        files: By ascending version.
-        void: As of `void_in`.
-        upto: The last version that counts; 0 for all.
+        point: The one that is read; None is all that is written, above the newest point too.
     """
+    files, upto = run.files.get(name, ()), point.upto.get(name, 0) if point else math.inf
+    void = void_in(run, name, point)
 
     def pieces(own: list[File]) -> Iterator[pl.DataFrame]:
         group: list[File] = []
@@ -315,16 +308,17 @@ def standing_of(
                     .scan([f"{folder}/{each.path}" for each in group])
                     .select([*KEYS, *((LENGTHS, FILLED) if void else ())])
                 )
-                if upto and any(each.last > upto for each in group):
+                if any(each.last > upto for each in group):
                     rows = rows.filter(pl.col("version") <= upto)
                 yield rows.collect()
                 group = []
 
     def read(*, names: bool) -> Pieces:
-        own = [file for file in files if file.names == names]
+        own = [file for file in files if file.names == names and file.first <= upto]
         if sum(file.rows for file in own) > _PIECE:
             return partial(pieces, own)
         few = list(pieces(own))  # they are looked at twice
         return lambda: iter(few)
 
-    return standing(read(names=True), read(names=False), void=void, missing=name == "units")
+    with legible(folder):
+        return standing(read(names=True), read(names=False), void=void, missing=name == "units")
