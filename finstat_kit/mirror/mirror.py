@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import partial
@@ -24,7 +25,7 @@ from finstat_kit.mirror.news import news_since, point_since
 from finstat_kit.mirror.published.compare import compared
 from finstat_kit.mirror.published.place import OnDisk, published
 from finstat_kit.mirror.published.pull import Pull
-from finstat_kit.mirror.storage.files import legible
+from finstat_kit.mirror.storage.files import UnreadableError, legible
 from finstat_kit.mirror.storage.folder import path_of
 from finstat_kit.mirror.storage.logs import CONTENTS
 from finstat_kit.mirror.storage.rows import UNREADABLE, newest
@@ -494,25 +495,22 @@ class Mirror(LocalRegister):
             0
         """
         rows: list[tuple[str, int, int, str]] = []
-        run, files = None, []
+        run = None
         try:
-            run = self._folder.newest()
-            if run is None:
-                run = self._folder.complete()
+            run = self._folder.newest() or self._folder.complete()
             if not run.points:
                 rows.append(("runs", 0, 0, "no sync is complete: sync() resumes it"))
-            files = [file for listed in run.files.values() for file in listed]
         except MirrorError as error:
             if not self._folder.exists():
                 raise
             rows.append(("runs", 1, 1, str(error)))
         meaning = "it cannot be read; the next sync() or pull() goes on from the one before"
-        rows += [(path_of(number), 1, 1, meaning) for number in self._folder.damaged()]
-        for file in files:
-            meaning = file.fault(self.path, whole=True)
-            if meaning:
-                meaning += f"; {run.cure}" if run else ""
-            rows.append((file.path, file.rows, file.rows if meaning else 0, meaning))
+        with contextlib.suppress(UnreadableError):  # of another format: that is said above
+            rows += [(path_of(number), 1, 1, meaning) for number in self._folder.damaged()]
+        for file in (file for files in run.files.values() for file in files) if run else ():
+            fault = file.fault(self.path, whole=True)
+            meaning = f"{fault}; {run.cure}" if run and fault else ""
+            rows.append((file.path, file.rows, file.rows if fault else 0, meaning))
         frame = pl.DataFrame(rows, schema=VERIFIED, orient="row")
         return frame.sort(pl.col("meaning") == "", "file")
 
