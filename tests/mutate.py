@@ -1191,10 +1191,24 @@ MUTATIONS = [
         "test_a_killed_sync_of_contents_is_put_right",
     ),
     Mutation(
+        "a clock that stood ahead hides no change",
+        "sync.py:Sync._first_days",
+        "newest or self.register.today",
+        "self.register.today",
+        "test_a_clock_that_stood_ahead_at_one_sync_hides_no_correction",
+    ),
+    Mutation(
+        "a first sync of given units that was cut off goes on",
+        "sync.py:Sync._once",
+        "if writer.run.points else 0",
+        "",
+        "test_a_first_sync_that_was_cut_off_requests_no_unit_again",
+    ),
+    Mutation(
         "a list goes on at the id that it named last",
         "sync.py:Sync._list",
-        "after_id=walk.after",
-        "after_id=0",
+        "walk.since, walk.after",
+        "walk.since, 0",
         "test_a_budget_shorter_than_the_lists_makes_progress",
     ),
     Mutation(
@@ -1207,7 +1221,7 @@ MUTATIONS = [
     Mutation(
         "what a full disk kept from being named is named by the next sync",
         "sync.py:Sync._list",
-        "writer.under_way = before",
+        "writer.run = before",
         "pass",
         "test_a_full_disk_stops_a_sync_and_breaks_nothing",
     ),
@@ -1410,7 +1424,7 @@ MUTATIONS = [
     Mutation(
         "a codelist that is empty does not replace one with entries",
         "sync.py:Sync._codelists",
-        "before is not None and entries.is_empty()",
+        "before.height and entries.is_empty()",
         "False",
         "test_a_codelist_that_shrinks_to_nothing_is_kept",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import pickle
 import random
 from collections import Counter
@@ -146,14 +147,30 @@ def test_a_clock_that_stood_ahead_at_one_sync_hides_no_correction(tmp_path: Path
     register.pass_days(1)
     register.skew = 10
     mirror.sync()
-    register.pass_days(4)
-    filed = register.sample.units.get(mine)["idUctovnychZavierok"].explode().drop_nulls()
-    register.sample.correct(filed.head(2))
-    register.pass_days(12)
+    statement = mirror.statements.scan().filter(pl.col("stav").is_null()).collect().row(0)[0]
+    register.instead = _corrected(register, statement, "2026-07-05")
+    register.pass_days(16)
     register.skew = 0
     mirror.sync()
 
-    assert_equal_for(mirror, register, mine)
+    assert mirror.statements.get(statement)["datumPoslednejUpravy"][0] == date(2026, 7, 5)
+
+
+def _corrected(register: Watched, statement: int, day: str) -> Callable[[str, str], Reply | None]:
+    """Return what a register answers whose record of a statement alone changed on a day."""
+
+    def instead(path: str, query: str) -> Reply | None:
+        reply = register.sample._answer("GET", path, query)
+        if path == "/api/uctovne-zavierky":
+            since = query.partition("zmenene-od=")[2][:10]
+            ids = [statement] if since <= day else []
+            return reply._replace(body=json.dumps({"id": ids, "existujeDalsieId": False}).encode())
+        if (path, query) == (RECORDS["statements"], f"id={statement}"):
+            record = json.loads(reply.body) | {"datumPoslednejUpravy": day}
+            return reply._replace(body=json.dumps(record).encode())
+        return None
+
+    return instead
 
 
 @pytest.mark.slow
