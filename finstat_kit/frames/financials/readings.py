@@ -18,10 +18,8 @@ from finstat_kit.frames.financials import items
 from finstat_kit.frames.reports.cells import CELLS, REASON, CellReader, layout_of
 from finstat_kit.frames.reports.sums import (
     Amounts,
-    Floats,
     FormSums,
     Ints,
-    Mask,
     balance_totals,
     failing_sums,
     in_cents,
@@ -200,65 +198,33 @@ class FigureReader:
         self, reports: pl.DataFrame, cells: CellsOf, plan: _Plan
     ) -> tuple[pl.DataFrame, list[pl.DataFrame]]:
         """Return the checks of reports on one form, and their figures period by period."""
-        ids, imbalances, failing = [], [], []
-        texts: dict[str, list[Mask]] = {period: [] for period in self._periods}
-        filled: dict[str, list[Mask]] = {period: [] for period in self._periods}
-        added: dict[tuple[str, str], list[Floats]] = {term: [] for term in plan.terms}
-        for some, amounts in _amounts(reports, cells, plan):
-            ids.append(some)
+        checks = [pl.DataFrame(schema=_CHECKS)]
+        figures: dict[str, list[pl.DataFrame]] = {period: [] for period in self._periods}
+        for ids, amounts in _amounts(reports, cells, plan):
+            added = {term: amounts.up(cells_of) for term, cells_of in plan.terms.items()}
+            balance, failing = np.full(len(ids), np.nan), np.zeros(len(ids), np.int64)
             if plan.totals is not None:
-                imbalances.append(amounts.up(zip((1.0, -1.0), plan.totals, strict=True)).amounts)
+                balance = amounts.up(zip((1.0, -1.0), plan.totals, strict=True)).amounts
             if "sums_failing" in self._used:
-                failing.append(failing_sums(amounts, plan.sums))
-            has_nan = {period: np.zeros(len(some), np.bool_) for period in self._periods}
-            has_figure = {period: np.zeros(len(some), np.bool_) for period in self._periods}
-            for (item, period), terms in plan.terms.items():
-                sums = amounts.up(terms)
-                added[item, period].append(sums.amounts)
-                has_nan[period] |= np.isnan(sums.values)
-                has_figure[period] |= ~np.isnan(sums.amounts)
-            for period in self._periods:
-                texts[period].append(has_nan[period])
-                filled[period].append(has_figure[period])
-        if not ids:
-            return pl.DataFrame(schema=_CHECKS), []
-        amounts_read = in_cents(
-            {
-                "balance_difference": np.concatenate(
-                    imbalances or [np.full(reports.height, np.nan)]
-                ),
-                **{f"{item} {of}": np.concatenate(sums) for (item, of), sums in added.items()},
-            }
-        )
-        frame = pl.DataFrame(
-            [
-                pl.concat(ids),
-                amounts_read["balance_difference"],
-                pl.Series(
-                    "failing", np.concatenate(failing or [np.zeros(reports.height, np.int64)])
-                ),
-            ]
-        )
-        figures = [
-            pl.DataFrame(
-                [
-                    frame["report_id"],
-                    pl.Series("period", [period], PERIOD).new_from_index(0, reports.height),
-                    pl.Series("has_figure", np.concatenate(filled[period])),
-                    pl.Series("has_text", np.concatenate(texts[period])),
-                    pl.Series("has_other_caption", [plan.mismatched]).new_from_index(
-                        0, reports.height
-                    ),
-                    *(
-                        amounts_read[f"{item} {of}"].alias(item)
-                        for item, of in added
-                        if of == period
-                    ),
+                failing = failing_sums(amounts, plan.sums)
+            columns = {f"{item} {period}": sums.amounts for (item, period), sums in added.items()}
+            read = in_cents({"balance_difference": balance, **columns})
+            failing_column = pl.Series("failing", failing, pl.Int32)
+            checks.append(pl.DataFrame([ids, read["balance_difference"], failing_column]))
+            for period, parts in figures.items():
+                own = {item: sums for (item, of), sums in added.items() if of == period}
+                nothing = np.zeros(len(ids), np.bool_)
+                has_figure = reduce(or_, (~np.isnan(x.amounts) for x in own.values()), nothing)
+                has_text = reduce(or_, (np.isnan(x.values) for x in own.values()), nothing)
+                facts = [
+                    pl.Series("period", [period], PERIOD).new_from_index(0, len(ids)),
+                    pl.Series("has_figure", has_figure),
+                    pl.Series("has_text", has_text),
+                    pl.Series("has_other_caption", [plan.mismatched]).new_from_index(0, len(ids)),
                 ]
-            )
-            for period in self._periods
-        ]
-        return frame.cast({"failing": pl.Int32}), figures
+                items_read = [read[f"{item} {period}"].alias(item) for item in own]
+                parts.append(pl.DataFrame([ids, *facts, *items_read]))
+        return pl.concat(checks), [pl.concat(parts) for parts in figures.values() if parts]
 
     def _columns(self, template: int) -> int:
         """Return the columns of a form that are of the wanted periods, the n-th as bit n."""

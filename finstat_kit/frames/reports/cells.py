@@ -71,6 +71,7 @@ REASONS: Final = (
 REASON: Final = pl.Enum(REASONS)
 REASON_TEXTS: Final = Words("reasons")
 NO_NUMBER: Final = pl.Schema({"report_id": pl.Int64(), "table": pl.Int16(), "reason": REASON})
+_REFUSED: Final = pl.Schema({"place": pl.Int64(), "table": pl.Int16(), "reason": REASON})
 # The columns of records that are read if present.
 RECORD_COLUMNS: Final = (
     "id", "idSablony", wire.TABLES, wire.STATE, "pristupnostDat", "prilohy", wire.CHANGED,
@@ -303,9 +304,7 @@ class Refusals:
     def __init__(self, ids: pl.Series) -> None:
         self._ids = ids
         self.refused = np.zeros(len(ids), dtype=np.bool_)
-        self._rows: list[Ints] = []
-        self._tables: list[int | None] = []
-        self._reasons: list[str] = []
+        self._parts = [pl.DataFrame(schema=_REFUSED)]
 
     def add(self, reason: str, applies: NDArray[np.bool_]) -> None:
         """Record a reason for reports without an earlier one."""
@@ -316,31 +315,15 @@ class Refusals:
     def add_table(self, reason: str, rows: Ints, table: int | None) -> None:
         """Record a reason for a table of some reports; None is the whole report."""
         if len(rows):
-            self._rows.append(rows)
-            self._tables.append(table)
-            self._reasons.append(reason)
+            places = pl.DataFrame({"place": rows})
+            columns = {"table": pl.lit(table, pl.Int16), "reason": pl.lit(reason, REASON)}
+            self._parts.append(places.with_columns(**columns))
 
     def frame(self) -> pl.DataFrame:
         """Return the reasons in the order of the reports."""
-        if not self._rows:
-            return pl.DataFrame(schema=NO_NUMBER)
-        sizes = [len(rows) for rows in self._rows]
-        rows = np.concatenate(self._rows)
-        tables = pl.Series("table", self._tables, dtype=pl.Int16)
-        reasons = pl.Series("reason", self._reasons, dtype=REASON)
-        entry = np.repeat(np.arange(len(sizes)), sizes)
-        return (
-            pl.DataFrame(
-                [
-                    self._ids.gather(rows).alias("report_id"),
-                    tables.gather(entry),
-                    reasons.gather(entry),
-                    pl.Series("place", rows),
-                ]
-            )
-            .sort("place", "table", "reason", maintain_order=True)
-            .drop("place")
-        )
+        rows = pl.concat(self._parts).sort(_REFUSED.names(), maintain_order=True)
+        ids = self._ids.gather(rows["place"]).alias("report_id")
+        return rows.select(ids, "table", "reason")
 
 
 def reasons_by_record(

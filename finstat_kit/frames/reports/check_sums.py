@@ -9,14 +9,7 @@ import polars as pl
 
 from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
 from finstat_kit.frames.reports.currency import is_foreign, last_day
-from finstat_kit.frames.reports.sums import (
-    Amounts,
-    ComparedSum,
-    Floats,
-    FormSums,
-    Mask,
-    compared_sums,
-)
+from finstat_kit.frames.reports.sums import Amounts, FormSums, compared_sums, in_cents
 from finstat_kit.protocol.forms import FormOf
 
 _FAILURE: Final = pl.Struct(
@@ -43,6 +36,16 @@ CHECKS: Final = pl.Schema(
     }
 )
 _OF_CELLS: Final = pl.Schema({name: CHECKS[name] for name in CHECKS if name != "reasons"})
+_COMPARED: Final = pl.Schema(
+    {
+        "report_id": pl.Int64(),
+        "sum": pl.Int64(),
+        "stated": pl.Float64(),
+        "computed": pl.Float64(),
+        "checked": pl.Boolean(),
+        "fails": pl.Boolean(),
+    }
+)
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 
 
@@ -116,70 +119,43 @@ def _of_one_form(cells: pl.DataFrame, sums: FormSums) -> pl.DataFrame:
     ids = cells["report_id"].unique(maintain_order=True)
     report = pl.col("report_id").rle_id()
     amounts = Amounts((sums.cells, len(ids)), cells.select("value", cell=sums.place, report=report))
-    each, shape = list(compared_sums(amounts, sums)), (len(sums.sums), len(ids))
-    added = ComparedSum(
-        *(np.array([one[n] for one in each], dtype).reshape(shape)
-          for n, dtype in enumerate((np.float64, np.float64, np.bool_, np.bool_)))
-    )  # fmt: skip
-    off = np.where(added.fails, np.abs(added.computed - added.stated), 0.0)
-    return pl.DataFrame(
-        {
-            "report_id": ids,
-            "template": [sums.form.id] * len(ids),
-            "checked": added.checked.sum(axis=0),
-            "failing": added.fails.sum(axis=0),
-            "largest_difference": _largest(off, added.checked),
-            "balance_difference": _balance(amounts, sums),
-            "failures": _failures(added, sums),
-        },
-        schema=_OF_CELLS,
-    ).with_columns(pl.col("^.*_difference$").fill_nan(None))
-
-
-def _largest(differences: Floats, counted: Mask) -> Floats:
-    """Return the largest difference of each report, with its sign; NaN if no cell is compared."""
-    if not len(differences):
-        return np.full(differences.shape[1], np.nan)
-    compared = np.where(counted, differences, 0.0)
-    widest = np.abs(compared).argmax(axis=0)[None]
-    largest = np.round(np.take_along_axis(compared, widest, axis=0)[0], 2) + 0.0  # no -0.0
-    return np.where(counted.any(axis=0), largest, np.nan)
-
-
-def _balance(amounts: Amounts, sums: FormSums) -> Floats:
-    """Return assets less equity and liabilities, NaN if the form has no balance sheet."""
-    if sums.totals is None:
-        return np.full(amounts.values.shape[1], np.nan)
-    sides = list(sums.totals)
-    values, filled = amounts.values[sides], amounts.filled[sides]
-    off = values[:1] - values[1:]
-    return _largest(off, (filled[:1] | filled[1:]) & ~np.isnan(off))
-
-
-def _failures(added: ComparedSum, sums: FormSums) -> pl.Series:
-    """Return the failing sums of each report, null where all hold."""
-    report, which = np.nonzero(added.fails.T)
-    lines = [(one, sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
-    stated_sums = pl.DataFrame(
-        [(*one[:3], line.number, line.label_sk) for one, line in lines],
-        schema=[field.name for field in _FAILURE.fields[:5]],
+    balance = np.full(len(ids), np.nan)  # a form without a balance sheet has none
+    if sums.totals is not None:
+        balance = amounts.up(zip((1.0, -1.0), sums.totals, strict=True)).amounts
+    compared = (
+        pl.concat(
+            pl.DataFrame(
+                {"report_id": ids, "sum": [n] * len(ids), **one._asdict()}, schema=_COMPARED
+            )
+            for n, one in enumerate(compared_sums(amounts, sums))
+        )
+        if sums.sums
+        else pl.DataFrame(schema=_COMPARED)
+    )
+    rows = [(*one[:3], sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
+    lines = pl.DataFrame(
+        [(n, *cell, row.number, row.label_sk) for n, (*cell, row) in enumerate(rows)],
+        schema={"sum": pl.Int64(), **{field.name: field.dtype for field in _FAILURE.fields[:5]}},
         orient="row",
     )
-    values = pl.DataFrame(
-        {
-            "report": report,
-            "stated": added.stated[which, report],
-            "computed": added.computed[which, report].round(2),
-        }
+    difference = (pl.col("computed") - pl.col("stated")).abs().filter("fails").max()
+    counts = compared.group_by("report_id").agg(
+        pl.col("checked").sum(),
+        failing=pl.col("fails").sum(),
+        largest_difference=pl.when(pl.col("checked").any()).then(difference.fill_null(0).round(2)),
+    )
+    failures = (
+        compared.filter("fails")
+        .with_columns(pl.col("computed").round(2))
+        .join(lines, on="sum", maintain_order="left")
+        .group_by("report_id", maintain_order=True)
+        .agg(failures=pl.struct(field.name for field in _FAILURE.fields))
     )
     return (
-        stated_sums[which]
-        .hstack(values)
-        .group_by("report")
-        .agg(pl.struct(field.name for field in _FAILURE.fields).cast(_FAILURE))
-        .join(
-            pl.DataFrame({"report": range(added.fails.shape[1])}),
-            on="report", how="right", maintain_order="right",
-        )
-        .to_series(0)
-    )  # fmt: skip
+        pl.DataFrame({"report_id": ids, **in_cents({"balance_difference": balance})})
+        .join(counts, on="report_id", how="left", maintain_order="left")
+        .join(failures, on="report_id", how="left", maintain_order="left")
+        .with_columns(template=sums.form.id)
+        .select(_OF_CELLS.names())
+        .cast(_OF_CELLS)
+    )

@@ -214,7 +214,7 @@ def failing_sums(amounts: Amounts, sums: FormSums) -> Ints:
 
 
 class ComparedSum(NamedTuple):
-    """A sum of reports on one form, one of each: or several, one row per sum."""
+    """A sum of reports on one form, one of each."""
 
     stated: Floats
     computed: Floats

@@ -47,10 +47,6 @@ _SHARE_ALIKE: Final = 0.5  # letters of the longer name that the shorter one has
 _FORM_COUNTS: Final = 0.03  # of the likeness of a candidate: it orders equal names
 # Their parts are municipalities; a record has either.
 _CITIES: Final = ("bratislava", "kosice")
-_USUAL_NAMES: Final = {
-    "ico": ("ico", "dic", "ic"), "name": ("nazov", "meno", "name", "firma", "spolocnost"),
-    "place": ("mesto", "obec", "sidlo", "place", "city"),
-}  # fmt: skip
 
 
 class Number(NamedTuple):
@@ -116,10 +112,9 @@ def columns(frame: pl.DataFrame, **names: str | None) -> pl.DataFrame:
             cure = f"{near(column, frame.columns)}the frame has {frame.columns}"
             raise invalid(argument, column, "is not a column", cure=cure)
     if names["ico"] is None and names["name"] is None:
-        guesses = ", ".join(_guesses(frame.columns)) or "ico= and name="
         raise UsageError(
             "name the columns that units are matched by",
-            cure=f"give {guesses}; the frame has {frame.columns}",
+            cure=f"give ico= and name=, or one of them; the frame has {frame.columns}",
         )
     given = {
         argument: pl.repeat(None, frame.height, dtype=pl.String, eager=True)
@@ -128,17 +123,6 @@ def columns(frame: pl.DataFrame, **names: str | None) -> pl.DataFrame:
         for argument, column in names.items()
     }
     return pl.DataFrame(given)
-
-
-def _guesses(names: Sequence[str]) -> Iterator[str]:
-    folded_names = (
-        pl.DataFrame({"name": list(names)}).select(folded(pl.col("name"))).to_series().to_list()
-    )
-    for argument, words in _USUAL_NAMES.items():
-        for name, plain in zip(names, folded_names, strict=True):
-            if any(plain == word or plain.startswith(f"{word} ") for word in words):
-                yield f"{argument}={name!r}"
-                break
 
 
 def _as_text(argument: str, column: pl.Series) -> pl.Series:

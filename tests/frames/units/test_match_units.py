@@ -433,7 +433,7 @@ def test_names_of_a_part_of_the_register_are_warned_of(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "fault"),
     [
-        ({}, r"name the columns .* give ico='IČO podniku', name='Názov'; the frame has"),
+        ({}, r"name the columns .* give ico= and name=, or one of them; the frame has"),
         ({"ico": "ICO"}, r"ico='ICO' is not a column; .*the frame has \['IČO podniku', 'Názov'"),
         ({"name": "názov"}, r"name='názov' is not a column; did you mean 'Názov'\?"),
         ({"name": "ids"}, r"name='ids' is a column of List"),
