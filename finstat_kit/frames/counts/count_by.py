@@ -115,25 +115,19 @@ def checked(frame: labels.Frame, by: str, columns: pl.Schema, maker: str) -> pl.
         UsageError: A column has another type, a count is null or negative, a kind is unknown, or
             they were made by another field.
     """
+    from finstat_kit.frames.financials.assemble import holds  # who counts units has no figures
+
     made_by(frame, by)
     columns = pl.Schema({name: columns[name] for name in columns if name != "by"})
     table = frame.lazy().select(columns.names()).collect()
     for column, dtype in columns.items():
-        given_type = table.schema[column]
-        if dtype == pl.Int64:
-            fits = given_type.is_integer()
-        elif dtype == pl.String:
-            fits = labels.holds_codes(given_type)
-        else:
-            fits = given_type in (dtype, pl.Null)
-        if not fits:
+        numbers = table[column]
+        if not holds(numbers.dtype, dtype):
             cure = labels.CODES_ARE_TEXT if column == "code" else f"give counts as {maker} does"
-            raise UsageError(f"the column {column!r} is {given_type}", cure=cure)
-        is_count = column.startswith("count")
-        below = is_count and (table[column] < 0).any()
-        if dtype == pl.Int64 and (table[column].null_count() or below):
-            of = "nulls or negative numbers" if is_count else "nulls"
-            raise UsageError(f"the column {column!r} has {of}", cure="give whole counts")
+            raise UsageError(f"the column {column!r} is {numbers.dtype}", cure=cure)
+        if dtype == pl.Int64 and (numbers.null_count() or (numbers < 0).any()):
+            fault = f"the column {column!r} has nulls or negative numbers"
+            raise UsageError(fault, cure="give whole counts")
     kinds = set(table["kind"]) - set(KINDS)
     if kinds:
         raise UsageError(f"the column 'kind' has {kinds}", cure=f"give some of {list(KINDS)}")

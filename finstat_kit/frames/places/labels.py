@@ -48,10 +48,10 @@ CODES_ARE_TEXT: Final = (
     "codes are text, since a number loses its leading zeros: read the column as String"
 )
 NAMED: Final = tuple(name for name in FIELDS if name not in groups.OF_2_1.values())
-_KNOWN: Final = (*CODELISTS, *(name for name in groups.GROUPS if name in NAMED))
+_KNOWN: Final = (*CODELISTS, *groups.GROUPS)
 
 
-def field(by: Name, fields: Iterable[str] = NAMED) -> Name:
+def field(by: Name, fields: Iterable[str] = NAMED, argument: str = "by") -> Name:
     """Return the field that is named, by itself or by the column of its labels.
 
     >>> field("region"), field("kraj")
@@ -59,7 +59,7 @@ def field(by: Name, fields: Iterable[str] = NAMED) -> Name:
     """
     by_label = {FIELDS[name].label: name for name in fields}
     name = by_label.get(by, by) if isinstance(by, str) else by
-    arguments.one_of("by", name, tuple(fields))
+    arguments.one_of(argument, name, tuple(fields))
     return cast("Name", name)
 
 
@@ -196,7 +196,7 @@ def code_columns(
     elif isinstance(columns, str):
         raise invalid("columns", columns, "is a text", give=f"a list: [{value_in_python(columns)}]")
     elif isinstance(columns, Iterable):
-        fields = [_known_field(name) for name in columns]
+        fields = [FIELDS[field(name, FIELDS, "columns")] for name in columns]
     else:
         raise invalid("columns", columns, "is not a list", give=f"some of {list(NAMED)} in one")
     for column in fields:
@@ -205,13 +205,7 @@ def code_columns(
 
 
 def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
-    if not isinstance(column.codelist, str) or column.codelist not in {*_KNOWN, *groups.GROUPS}:
-        raise invalid(
-            "columns",
-            ...,
-            f": {column.codelist!r} is not a codelist",
-            cure=f"{near(column.codelist, _KNOWN)}give one of {list(_KNOWN)}",
-        )
+    arguments.one_of("columns", column.codelist, _KNOWN)
     if column.code not in schema:
         raise invalid(
             argument,
@@ -222,22 +216,6 @@ def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
     dtype = schema[column.code]
     if not holds_codes(dtype):
         raise UsageError(f"the column {column.code!r} is {dtype}", cure=CODES_ARE_TEXT)
-
-
-def _known_field(field: str) -> CodeColumn:
-    by_label = {column.label: name for name, column in FIELDS.items()}
-    if not isinstance(field, str):
-        raise invalid("columns", ..., f": {field!r} is not known", give=f"some of {list(NAMED)}")
-    field = by_label.get(field, field)
-    if field not in FIELDS:
-        raise invalid(
-            "columns",
-            ...,
-            f": {field!r} is not known",
-            cure=f"{near(field, NAMED)}give some of {list(NAMED)}, or name its codelist: "
-            f"columns={{{field!r}: 'regions'}}",
-        )
-    return FIELDS[field]
 
 
 def kind_of(code: pl.Expr, label: pl.Expr) -> pl.Expr:

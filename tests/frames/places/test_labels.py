@@ -209,15 +209,15 @@ Foreign.__name__ = "DataFrame"
         (
             pl.DataFrame({"kraj": ["1"]}),
             {"columns": {"kraj": "kraje"}},
-            "'kraje' is not a codelist",
+            "columns='kraje' is not known; give one of",
         ),
         (
             pl.DataFrame({"kraj": ["1"]}),
             {"columns": {"kraj": ["regions"]}},
-            r"columns: \['regions'\] is not a codelist; give one of \['regions'",
+            r"columns=\['regions'\] is not known; give one of \['regions'",
         ),
         (pl.DataFrame({"kraj": ["1"]}), {"columns": 5}, r"columns=5 is not a list; give .*'kraj'"),
-        (pl.DataFrame({"kraj": ["1"]}), {"columns": [["kraj"]]}, r"columns: \['kraj'\] is not kno"),
+        (pl.DataFrame({"kraj": ["1"]}), {"columns": [["kraj"]]}, r"columns=\['kraj'\] is not kno"),
         (Foreign(), {}, "pandas DataFrame; give a frame: of polars, pandas or Arrow, a list of"),
         ([["kraj"]], {}, "frame is a list; give a frame: of polars, pandas or Arrow, a list of"),
     ],
