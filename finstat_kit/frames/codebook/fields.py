@@ -192,7 +192,7 @@ def _explained(columns: Mapping[str, pl.DataType], kinds: Sequence[str]) -> pl.D
     for field, dtype in _nested(columns.items()):
         meanings = _meanings(field, kinds, columns)
         known = meanings is not None and (
-            _codelist(field), _unit(field), _read_from(field),
+            _codelist(field), _unit(field), _sources().get(field),
             *(_values(field, dtype, lang) for lang in ("sk", "en")),
         )  # fmt: skip
         rows.append((field, _dtype(dtype), *(meanings or [None] * 2), *(known or [None] * 5)))
@@ -266,20 +266,15 @@ def _unit(field: str) -> str | None:
 
 
 @cache
-def _read_from(field: str) -> str | None:
-    """Return the forms and printed rows of an item, or the formula of a ratio."""
-    for item in items.item_table():
-        if item.name == field:
-            return "; ".join(
-                f"{form} table {table}: {item.terms(form)}"
-                for form, (table, _) in item.forms.items()
-            )
-    return _formulas().get(field)
-
-
-@cache
-def _formulas() -> dict[str, str]:
-    return dict(ratios.listed().select("ratio", "formula").iter_rows())
+def _sources() -> dict[str, str]:
+    """Return the forms and printed rows of items, and the formulas of ratios."""
+    rows = {
+        item.name: "; ".join(
+            f"{form} table {table}: {item.terms(form)}" for form, (table, _) in item.forms.items()
+        )
+        for item in items.item_table()
+    }
+    return rows | dict(ratios.listed().select("ratio", "formula").iter_rows())
 
 
 def _values(field: str, dtype: pl.DataType, lang: arguments.Lang) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Final
 
 import polars as pl
@@ -11,9 +10,12 @@ import polars as pl
 from finstat_kit.frames.financials import history, ratios
 from finstat_kit.frames.financials.ratios import Quantity
 from finstat_kit.frames.findings import peers, summary
-from finstat_kit.frames.reports.check_sums import CHECKS
 
 _SHARES: Final = ("share", "share_low", "share_high", "share_top5", "percentile")
+_KNOWN: Final[dict[str, Quantity]] = {
+    **dict.fromkeys(_SHARES, "share"),
+    **dict.fromkeys(("largest_difference", "balance_difference"), "amount"),
+}
 # The column whose texts name the item or ratio that a number is of.
 _NAMED_BY: Final = {
     "value": "item",
@@ -47,17 +49,7 @@ def quantities(
 
 def quantity_of(name: str) -> Quantity | None:
     """Return what the values of a column of this package are, by its name."""
-    return _known().get(name, ratios.quantity(name))
-
-
-@cache
-def _known() -> dict[str, Quantity]:
-    """Return what columns of these names are."""
-    known: dict[str, Quantity] = dict.fromkeys(_SHARES, "share")
-    for name, dtype in CHECKS.items():
-        if dtype.is_float():
-            known[name] = "amount"
-    return known
+    return _KNOWN.get(name) or ratios.quantity(name)
 
 
 def _of_column(frame: pl.DataFrame, column: str) -> Quantity | None:
