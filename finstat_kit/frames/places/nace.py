@@ -8,11 +8,11 @@ of the revision that the register's own list has.
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, Literal, get_args
+from typing import Final, Literal, cast, get_args
 
 import polars as pl
 
-from finstat_kit.errors import invalid
+from finstat_kit import arguments
 from finstat_kit.protocol.shipped import data_folder
 
 Nace = Literal["2", "2.1"]
@@ -90,9 +90,6 @@ def checked(value: object) -> Nace | None:
     Raises:
         UsageError: It is neither.
     """
-    for revision in REVISIONS:
-        if isinstance(value, str) and value == revision:
-            return revision
-    if value is None:
-        return None
-    raise invalid("nace", value, "is no revision", give='"2" or "2.1"')
+    if value is not None:
+        arguments.one_of("nace", value, REVISIONS)
+    return cast("Nace | None", value)

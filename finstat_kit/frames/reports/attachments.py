@@ -48,19 +48,9 @@ def files(reports: Frame) -> Frame:
             ": the frame has no columns 'id' and 'prilohy' as records have",
             give="what fk.reports.get returns",
         )
-    fields = {field.name for field in inner.fields} if isinstance(inner, pl.Struct) else set()
-    listed = pl.col(_FILES) if fields else pl.col(_FILES).cast(pl.List(pl.Struct({"id": pl.Int64})))
+    listed = pl.col(_FILES).cast(pl.List(pl.Struct(_FIELDS)))
     rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), listed)
-    rows = rows.explode(_FILES).filter(pl.col(_FILES).is_not_null())
-    return rows.select(
-        "report_id",
-        *(
-            pl.col(_FILES).struct.field(name).cast(kind)
-            if name in fields
-            else pl.lit(None, kind).alias(name)
-            for name, kind in _FIELDS.items()
-        ),
-    )
+    return rows.explode(_FILES).filter(pl.col(_FILES).is_not_null()).unnest(_FILES)
 
 
 def file_name(id_: int, name: str | None, kind: str | None) -> str:

@@ -240,7 +240,7 @@ def _part_of(
     for index, row in enumerate(table.rows):
         cells = data[index * width : (index + 1) * width]
         if not filled or any(cell != "" for cell in cells):
-            lines.append(printed_row(row, [_written(cell, lang, places) for cell in cells], lang))
+            lines.append(printed_row(row, [amount(cell, lang, places) for cell in cells], lang))
     heads = [_head(column, lang) for column in table.columns]
     return Part(*table_name(table, lang), heads, lines)
 
@@ -270,13 +270,10 @@ def _head(column: Column, lang: Lang) -> tuple[str, str]:
     return words.get(column.period or "", ""), measure
 
 
-def _written(cell: Decimal | str, lang: Lang, places: int) -> str:
-    """Return a cell as shown."""
-    return cell if isinstance(cell, str) else amount(cell, lang, places)
-
-
-def amount(value: float | Decimal, lang: Lang, places: int) -> str:
-    """Return a number as shown, with a minus sign instead of a hyphen."""
+def amount(value: float | Decimal | str, lang: Lang, places: int) -> str:
+    """Return a number as shown, with a minus sign instead of a hyphen; other texts as filed."""
+    if isinstance(value, str):
+        return value
     return number_format.decimal(value, lang, places).replace("-", "\u2212")
 
 
