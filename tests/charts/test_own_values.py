@@ -53,6 +53,24 @@ def test_a_title_of_counts_keeps_their_number() -> None:
     assert ax.get_title() == f"Mine\n{part_a().height:,} units"
 
 
+def test_whole_numbers_of_any_size_are_drawn() -> None:
+    """Those without a sign are in the same order as others."""
+    codes = ["SK010", "SK021", "X", None]
+    for dtype in (pl.UInt8, pl.UInt64, pl.Int128):
+        numbers = pl.DataFrame({"code": codes, "v": pl.Series([5, 9, 200, 7], dtype=dtype)})
+        ax = fk.plot_map(numbers, value="v", lang="en", ax=axes())
+        assert notes(ax) == "Not on the map: unknown code X: 200; no code: 7."
+
+
+@pytest.mark.parametrize("number", [-1, 1.5])
+def test_what_is_no_number_of_units_is_not_called_so(number: float) -> None:
+    """A column named count is one of units unless its owner says of what; 1.5 + 2 were 3 units."""
+    frame = pl.DataFrame({"code": ["SK010", "SK021"], "count": [number, number + 2]})
+    with pytest.raises(fk.UsageError, match=rf"{number} in 'count' is no number of units.*per="):
+        fk.plot_map(frame)
+    fk.plot_map(frame, per="on average", ax=axes())
+
+
 @pytest.mark.slow
 def test_maps_side_by_side_have_equal_classes() -> None:
     """With bounds that are given, one legend fits both maps."""
@@ -78,7 +96,8 @@ plot_map: Any = fk.plot_map  # wrong on purpose
 
 
 @pytest.mark.parametrize(
-    "classes", [[], [2, 1], [1, 1], [float("nan")], [1, float("inf")], "12", 3, ["x"], range(9)]
+    "classes",
+    [[], [2, 1], [1, 1], [float("nan")], [1, float("inf")], "12", 3, ["x"], range(9), [10**400]],
 )
 def test_bounds_that_are_none_are_refused(classes: Any) -> None:
     """What cannot divide values is refused, with what can."""

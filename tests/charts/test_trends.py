@@ -229,6 +229,41 @@ def test_units_without_a_known_code_are_a_note(chart: str, money: pl.DataFrame) 
         assert "unknown" not in [label.get_text() for label in without.get_yticklabels()]
 
 
+@pytest.mark.parametrize("statistic", ["weighted", "n_excluded"])
+def test_a_statistic_that_a_value_does_not_have_is_refused(
+    statistic: str, money: pl.DataFrame
+) -> None:
+    """An empty chart would say that all groups are small, or that there are no figures."""
+    summary = fk.summary(money, "sales", by="kraj")
+    for draw, frame in ((fk.plot_history, summary), (fk.plot_map, summary.filter(year=2016))):
+        with pytest.raises(fk.UsageError, match=f"{statistic}.*none of 'sales'.*'median'"):
+            draw(frame, statistic=statistic)
+
+
+def test_a_group_without_a_value_is_not_called_small(money: pl.DataFrame) -> None:
+    """Of five units or more, whose statistic is null: the note does not blame their number."""
+    summary = fk.summary(money, "sales", by="kraj")
+    n = pl.col("n")
+    blank = summary.with_columns(median=pl.when(pl.col("kraj") != "SK010").then("median"))
+    assert summary.filter(n >= 5, kraj="SK010").height
+
+    ax, whole = (fk.plot_history(of, lang="en", ax=axes()) for of in (blank, summary))
+
+    assert "Groups without a value in every year, not shown: 1." in ax.notes  # type: ignore[attr-defined]
+    small, of_whole = (
+        [note for note in chart.notes if "fewer than 5 units in every year" in note]  # type: ignore[attr-defined]
+        for chart in (ax, whole)
+    )
+    assert small == of_whole
+
+
+def test_codes_that_are_numbers_are_refused(money: pl.DataFrame) -> None:
+    """As by bars: without their leading zeros they would be other codes, or none."""
+    numbers = money.with_columns(skNace=pl.col("skNace").cast(pl.Int64))
+    with pytest.raises(fk.UsageError, match="'skNace' is Int64; codes are text"):
+        fk.plot_spread(numbers, value="sales", by="skNace")
+
+
 @pytest.mark.parametrize("statistic", ["sum", "share_top5"])
 def test_ratios_are_not_added_up(statistic: str, money: pl.DataFrame) -> None:
     """Refused with what they have; amounts are added up."""

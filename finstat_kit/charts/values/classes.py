@@ -41,7 +41,7 @@ def bounds(classes: Sequence[float]) -> list[float]:
     """Return the upper bounds of classes, checked."""
     try:
         tops = [] if isinstance(classes, str) else [float(bound) for bound in classes]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         tops = []
     rising = all(a < b for a, b in pairwise(tops)) and all(map(math.isfinite, tops))
     if not rising or not 1 <= len(tops) <= _MOST_BOUNDS:

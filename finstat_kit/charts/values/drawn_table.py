@@ -179,6 +179,11 @@ def of_places(
     value = value or "count"
     rows = _rows_of_codes(frame, by, value, lang, source)
     if value == "count" and per is None:
+        number = pl.col("value")
+        strange = rows.filter((number < 0) | (number != number.floor()))["value"]
+        if strange.len():
+            fault, give = f": {strange[0]!r} in 'count' is no number of units", "per= for others"
+            raise invalid("frame", ..., fault, give=give)
         is_estimate = are_those_of(frame, ESTIMATES)
         table = _of_counts(frame, by, lang) if is_estimate else _table_of_counts(rows, by, lang)
         measure = table.measure
@@ -249,7 +254,7 @@ def of_years(
     if not summaries.is_one(frame):
         return None
     summary = summaries.of_frame(frame, "kraj", item, of_years=True)
-    figures.check_statistic(summary.item, statistic)
+    summary.check(statistic)
     table = _of_summary(summary, statistic, summary.called(lang, statistic), lang, source)
     table = table.known(unknown=unknown)
     value = values_of.drawable(statistic)
@@ -274,9 +279,12 @@ def of_years(
         number, most = rows["member"].n_unique(), len(drawing.CODE_COLOURS)
         fault = f"the second group, {summary.fields[1]!r}, has {number} codes"
         raise UsageError(fault, cure=f"name it first in by=, or filter up to {most} of them")
-    every = rows["group_code"].n_unique()
+    groups_left_out = rows.group_by("group_code").agg(
+        pl.col("value").is_null().all(), pl.col("n").max() < FEWEST
+    )
+    are_few = groups_left_out.filter("value")["n"]
+    left_out = {"few groups": int(are_few.sum()), "empty groups": int((~are_few).sum())}
     rows = rows.filter(pl.col("value").is_not_null().any().over("group_code", "member"))
-    left_out = {"few groups": every - rows["group_code"].n_unique()}
     notes = [*figures.numbered(_WORDS[lang], left_out, lang), *table.notes]
     return table._replace(rows=rows.sort("rank", "year", nulls_last=True), notes=notes)
 
@@ -306,7 +314,7 @@ def _of_statistic(
             return _of_boxes(frame, item, by, lang, source, f" ({name})")._replace(measure=name)
         frame = summary_of(frame, item, by, register=source)
     summary = summaries.of_frame(frame, by, item)
-    figures.check_statistic(summary.item, statistic)
+    summary.check(statistic)
     if list(summary.fields) != [by]:
         fault, other = f": the summary was made by {list(summary.fields)}", summary.fields[:1]
         is_of_places = len(summary.fields) == 1 and other[0] in tiles.LEVELS
@@ -380,6 +388,8 @@ def _of_boxes(
         statistic: Which of the quartiles the heading names, "" for none.
     """
     words = _WORDS[lang]
+    if not labels.holds_codes(dtype := labels.schema_of(frame)[by]):
+        raise UsageError(f"the column {by!r} is {dtype}", cure=labels.CODES_ARE_TEXT)
     values = figures.of_frame(frame, item)
     present = values.present.with_columns(pl.col(by).cast(pl.String).alias("code"))
     named = tiles.LEVELS.get(by, {}) if statistic else ()
@@ -624,10 +634,11 @@ def left_out(rows: pl.DataFrame, drawn: pl.DataFrame) -> tuple[int, int]:
 
 def in_order(rows: pl.DataFrame) -> pl.DataFrame:
     """Return rows in their own order, else that of their values, largest first; abroad is last."""
-    order = pl.col("rank") if "rank" in rows.columns else -pl.col("value")
+    order = "rank" if "rank" in rows.columns else "value"
     is_known = pl.col("kind") == "labelled"
     abroad = pl.col("code").str.starts_with(_ABROAD)
-    return rows.sort(~is_known, abroad, order, "code", nulls_last=True)
+    down = [False, False, order == "value", False]
+    return rows.sort(~is_known, abroad, order, "code", descending=down, nulls_last=True)
 
 
 def _summed(group: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
 from finstat_kit.charts.values import figures
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.findings.summary import schema
+from finstat_kit.frames.findings.summary import FEWEST, schema
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -51,6 +51,14 @@ class Summary(NamedTuple):
     def called(self, lang: Lang, statistic: str) -> str:
         """Return what a statistic of the value is called."""
         return f"{figures.called(self.item, lang)} ({named(statistic, lang)})"
+
+    def check(self, statistic: str) -> None:
+        """Refuse a statistic that the value does not have."""
+        figures.check_statistic(self.item, statistic)
+        numbers = self.table.filter(pl.col("n") >= FEWEST)[statistic]
+        if numbers.len() and numbers.null_count() == numbers.len():
+            fault = f": the summary has none of {self.item!r}"
+            raise invalid("statistic", statistic, fault, give="another, such as 'median'")
 
     def covered(self, lang: Lang) -> str:
         """Return the number of units with a value, of all; of groups of figures, those in none.
