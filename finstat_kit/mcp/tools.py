@@ -21,7 +21,7 @@ from finstat_kit.frames.financials.history import Statement
 from finstat_kit.frames.places import nace
 from finstat_kit.frames.text.slovak import folded
 from finstat_kit.given_units import unit_in_text
-from finstat_kit.mcp.answer import Answer, Source, answer, marked
+from finstat_kit.mcp.answer import MOST_ROWS, Answer, Source, answer, marked
 from finstat_kit.protocol.company_numbers import ICO, visible
 from finstat_kit.protocol.wire import BY_FIELD, CodelistName
 
@@ -65,8 +65,16 @@ Items = Annotated[
 ]
 Limit = Annotated[
     int | None,
-    Field(description="Rows to return; null is as many as keep the answer short", ge=1, le=1_000),
+    Field(
+        description="Rows to return; null is as many as keep the answer short", ge=1, le=MOST_ROWS
+    ),
 ]
+# Of records, which have no figures, and of figures, which have not all codes of records.
+OfRecords = By | Literal["section", "division", "age"]
+OfFigures = Literal[
+    "kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie",
+    "section", "division", "age", "size_by_law",
+]  # fmt: skip
 
 
 class Tools:
@@ -86,7 +94,9 @@ class Tools:
         # What the register's rate lets a call fetch in its time.
         self._most = None if rate is None else int(rate * SECONDS)
 
-    def find_units(self, text: str, limit: Annotated[int, Field(ge=1, le=50)] = 10) -> Answer:
+    def find_units(
+        self, text: str, limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 10
+    ) -> Answer:
         """Find units (companies, towns, institutions) by name, IČO, DIČ or id, the best first."""
         records = self._register.units.find(text, limit=limit).select(_SHOWN)
         call = f"fk.units.find({text!r}, limit={limit}).select({_SHOWN})"
@@ -149,7 +159,7 @@ class Tools:
         return self._answer(figures, call, _OF_REASONS, limit=limit)
 
     def count(
-        self, by: Grouping = "kraj", changed_since: str | None = None, limit: Limit = None
+        self, by: OfRecords = "kraj", changed_since: str | None = None, limit: Limit = None
     ) -> Answer:
         """Count units by region, sector or another group; of many at a real host by a sample.
 
@@ -176,7 +186,7 @@ class Tools:
         activity: str,
         items: Items,
         year: int,
-        by: Grouping | None = None,
+        by: OfFigures | None = None,
         limit: Limit = None,
     ) -> Answer:
         """Return sums, medians and coverage of a sector in a year, whole or by another group.
@@ -192,7 +202,9 @@ class Tools:
         money, call = self._figures_of_sector(activity, year)
         summary = fk.summary(money, items, by, lang=self._lang, register=self._register)
         call += f"\nfk.summary(money, {items}, {by!r}, lang={self._lang!r})"
-        return self._answer(summary, call, _OF_REASONS, limit=limit)
+        hint = f"no unit has an activity of {activity!r}: see the codelist activities"
+        notes = [_OF_REASONS, *([] if money.height else [hint])]
+        return self._answer(summary, call, *notes, limit=limit)
 
     def peers(self, unit: Unit, items: Items, year: int, limit: Limit = None) -> Answer:
         """Return how a unit stands among the units of its division of activity and its size."""

@@ -29,7 +29,7 @@ from mcp.types import CallToolResult
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.mcp.answer import INVENTED, QUOTED
+from finstat_kit.mcp.answer import INVENTED, QUOTED, Source, answer as as_answer
 from finstat_kit.mcp.server import server
 from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http.server import served
@@ -82,6 +82,12 @@ def text_of(result: CallToolResult) -> str:
     return "".join(getattr(part, "text", "") for part in result.content)
 
 
+def told(frame: pl.DataFrame, limit: int | None = 10) -> str:
+    """Return a table as the text of an answer."""
+    source = Source(0, 0, "", invented=False, python="")
+    return as_answer(frame, source, facts={}, notes=[], limit=limit).text
+
+
 def fault_of(register: fk.Register, name: str, given: Given, seconds: float = 50) -> str:
     """Call one tool; return its error."""
     (result,) = answers(register, (name, given), seconds=seconds)
@@ -101,7 +107,7 @@ def as_shown(frame: pl.DataFrame) -> list[list[str]]:
 
     def shown(name: str, value: object) -> str:
         if isinstance(value, float):
-            value = round(value, 6)
+            value = round(value, 6) if abs(value) >= 1 else float(f"{value:.6g}")
         if isinstance(value, list | dict):
             parts = value if isinstance(value, list) else list(value.values())
             return " ".join(shown(name, part) for part in parts)
@@ -222,8 +228,14 @@ def test_the_lines_choose_the_same_register_in_the_same_state(tmp_path: Path) ->
          "number"),
         ("figures", {"units": []},
          "units=[] is not allowed; give a list of at most 50, each a text"),
-        ("find_units", {"text": "orol", "limit": 51},
-         "limit=51 is not allowed; give a whole number, 1 to 50"),
+        ("find_units", {"text": "orol", "limit": 1_001},
+         "limit=1001 is not allowed; give a whole number, 1 to 1000"),
+        ("count", {"by": "size_by_law"}, "by='size_by_law' is not allowed; give one of ['section', "
+         "'division', 'age'] or one of ['kraj', 'okres', 'sidlo', 'pravnaForma', 'skNace', "
+         "'druhVlastnictva', 'velkostOrganizacie']"),
+        ("sector", {"activity": "G", "items": ["sales"], "year": YEAR, "by": "sidlo"},
+         "by='sidlo' is not allowed; give null or one of ['kraj', 'okres', 'pravnaForma', "
+         "'skNace', 'velkostOrganizacie', 'section', 'division', 'age', 'size_by_law']"),
         ("statement", {"unit": "1", "table": "cash"},
          "table='cash' is not allowed; give one of ['income', 'balance', 'assets', 'liabilities']"),
         ("sektor", {}, "there is no tool 'sektor'; did you mean 'sector'? there are ['find_units', "
@@ -289,6 +301,31 @@ def test_nothing_found_has_a_hint(sample: Sample) -> None:
     assert "no entry of districts matches 'wien'; without text all are listed" in codes
     assert QUOTED not in units
 
+    given = {"activity": "99999", "items": ["sales"], "year": YEAR}
+    assert "no unit has an activity of '99999'" in text_of(answer(sample, "sector", **given))
+
+
+def test_a_limit_that_an_answer_names_is_taken() -> None:
+    """Of more rows than may be asked for, only the notebook gives all."""
+    text = {n: told(pl.DataFrame({"id": range(n)}), limit=None) for n in (1_000, 1_001)}
+
+    assert "of 1,000 rows; limit=1000 gives all" in text[1_000]
+    assert "of 1,001 rows; python gives all" in text[1_001]
+
+
+def test_a_small_number_is_no_zero() -> None:
+    """A ratio of a hundred-thousandth keeps its digits, an amount its cents."""
+    numbers = [1.23456789e-7, -0.000123456789, 0.1 + 0.2, 1_234_567_890.12, 0.0]
+    text = told(pl.DataFrame({"roa": numbers}))
+
+    assert text.split("\n")[1:6] == [
+        "1.23457e-07",
+        "-0.000123457",
+        "0.3",
+        "1234567890.12",
+        "0.0",
+    ]
+
 
 def test_answers_are_short_unless_more_is_asked_for(sample: Sample, unit: int) -> None:
     """With all that is beside the table; the text says how to get the rest."""
@@ -300,8 +337,6 @@ def test_answers_are_short_unless_more_is_asked_for(sample: Sample, unit: int) -
     for result in results:
         assert len(text_of(result)) + len(json.dumps(result.structured_content)) < 4_000
 
-    source = source_of(results[-1])
-    assert f"The first {source['shown']} of {source['n']:,} rows; limit=1000" not in text_of(result)
     (more,) = answers(large, ("count", {"by": "sidlo", "limit": 1_000}))
     assert source_of(more)["shown"] == source_of(more)["n"] > source_of(results[-2])["shown"]
 
