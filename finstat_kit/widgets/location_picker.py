@@ -52,9 +52,9 @@ class LocationPicker(base.Picker):
         {'kraj': 'SK010', 'okres': None, 'sidlo': None}
     """
 
-    value: traitlets.Unicode[str | None, str | bytes | None] = traitlets.Unicode(
+    value: traitlets.TraitType[str | None, str | None] = traitlets.TraitType(
         None, allow_none=True
-    )
+    )  # checked below
 
     def __init__(self, *, register: Register | str | None = None, lang: Lang | None = None) -> None:
         super().__init__(register, lang)
@@ -118,8 +118,10 @@ class LocationPicker(base.Picker):
 
     @traitlets.validate("value")
     def _known_code(self, proposal: traitlets.Bunch) -> str | None:
-        code: str | None = proposal["value"] or None
-        if code is not None and self._places.find(code) is None:
+        code = proposal["value"]
+        if code is None or code == "":
+            return None
+        if not isinstance(code, str) or self._places.find(code) is None:
             raise invalid("value", code, "is not the code of a place", cure="see fk.locations()")
         return code
 

@@ -9,6 +9,7 @@ import ipywidgets
 import polars as pl
 import traitlets
 
+from finstat_kit import arguments
 from finstat_kit.arguments import Lang
 from finstat_kit.client.collections.looked_up import records_given
 from finstat_kit.client.methods.find import matching_units, numbers_meant
@@ -20,6 +21,7 @@ from finstat_kit.frames.financials.history import History, history
 from finstat_kit.frames.financials.readings import of_items
 from finstat_kit.frames.reports.filed import Filed, together
 from finstat_kit.protocol.records import KINDS
+from finstat_kit.protocol.wire import MAX_ID
 from finstat_kit.widgets.controls import base
 from finstat_kit.widgets.controls.background import LatestWins
 from finstat_kit.widgets.controls.in_browser import TypeAhead
@@ -105,7 +107,9 @@ class StatementViewer(base.Picker):
         StatementViewer(value=365, statement=3184376, reports=1, lang='en')
     """
 
-    value: traitlets.Int[int | None, int | None] = traitlets.Int(None, allow_none=True)
+    value: traitlets.TraitType[int | None, int | None] = traitlets.TraitType(
+        None, allow_none=True
+    )  # checked below
 
     def __init__(
         self,
@@ -219,8 +223,10 @@ class StatementViewer(base.Picker):
 
     @traitlets.validate("value")
     def _known_unit(self, proposal: traitlets.Bunch) -> int | None:
-        unit: int | None = proposal["value"]
-        if unit is not None and self._given and self._record_of(unit) is None:
+        if proposal["value"] is None:
+            return None
+        unit = arguments.whole("value", proposal["value"], 0, MAX_ID)
+        if self._given and self._record_of(unit) is None:
             raise invalid("value", unit, "is not the id of a unit given")
         return unit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -214,6 +215,10 @@ def test_unknown_codes_are_refused() -> None:
         fk.UsageError, match=r"value='SK99' is not the code of a place.*fk.locations"
     ):
         picker.value = "SK99"
+    wrong: Any = picker
+    for value in (5, True, ["SK031"], float("nan")):
+        with pytest.raises(fk.UsageError, match="is not the code of a place"):
+            wrong.value = value
     with pytest.raises(traitlets.TraitError, match="SK99"):
         picker.municipality.value = "SK99"
     assert picker.value == "SK031"

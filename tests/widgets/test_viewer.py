@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -680,6 +681,11 @@ def test_wrong_arguments_are_refused_with_the_cure() -> None:
     viewer = viewer_of()
     with pytest.raises(fk.UsageError, match="value=4 is not the id of a unit given"):
         viewer.value = 4
+    wrong: Any = fk.StatementViewer(register=SAMPLE)
+    for value in ("4", True, -1, 10**30, 4.0):
+        with pytest.raises(fk.UsageError, match=r"value=.* give a whole number, 0 or more"):
+            wrong.value = value
+    assert wrong.value is None
     assert viewer.value == CORRECTED
     with pytest.raises(fk.UsageError, match="units: the frame has no column 'unit_id'"):
         fk.StatementViewer(UNITS.select("nazovUJ"), register=SAMPLE)

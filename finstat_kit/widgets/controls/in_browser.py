@@ -10,7 +10,7 @@ import anywidget
 import traitlets
 
 from finstat_kit.arguments import Lang
-from finstat_kit.widgets.texts import words
+from finstat_kit.widgets.texts import failed, words
 
 LAYOUT: Final = {"width": "340px", "max_width": "calc(100% - 4px)"}  # without its margins
 
@@ -53,7 +53,7 @@ class Export(anywidget.AnyWidget):
     def relabel(self, lang: Lang) -> None:
         """Set the language of the buttons."""
         self.texts = {**words(lang, "exports"), "hints": words(lang, "export_hints")}
-        self._failed = words(lang)["failed"]
+        self._lang: Lang = lang
 
     def _on_click(self, _: object, content: dict[str, str], __: object) -> None:
         self.note = ""
@@ -64,7 +64,7 @@ class Export(anywidget.AnyWidget):
                 name, data = self._file(content["kind"])
                 self.send({"name": name}, [data])
         except Exception as error:  # noqa: BLE001 - in a callback it would be lost otherwise
-            self.note = f"{self._failed}: {error}"
+            self.note = failed(error, self._lang)
 
 
 class Keys(anywidget.AnyWidget):
