@@ -127,7 +127,7 @@ def plot_history(
         value: An item or ratio, or several of the same kind (amounts, shares, or other numbers). Of
             a summary one; None is its only one.
         statistic: Of a summary: ``"mean"`` or another column of numbers of `summary`; ``"sum"``
-            and ``"share_top5"`` are of items alone. None is the median.
+            and ``"share_top5"`` are of items alone, ``"weighted"`` of ratios. None is the median.
         unknown: Whether units without a known code have a line; else a note has their number.
         title: Replaces the heading, with which the notes then begin; the number of units below it
             stays.

@@ -78,7 +78,8 @@ def plot_map(
             ±1e100 mean no value. None is the number of units, or the only value of a
             summary.
         statistic: What is drawn of an item or a ratio: ``"mean"`` or another column of numbers of
-            `summary`; ``"sum"`` and ``"share_top5"`` are of items alone. None is the median.
+            `summary`; ``"sum"`` and ``"share_top5"`` are of items alone, ``"weighted"`` of
+            ratios. None is the median.
             Medians of units are of all their years; any other statistic is of one.
         per: Unit of the numbers, for the legend: ``"per 1,000 inhabitants"``. With it, a column
             ``count`` is a value like any other, not a number of units.
