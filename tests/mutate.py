@@ -1366,6 +1366,27 @@ MUTATIONS = [
         "test_a_point_whose_run_was_lost_there_is_taken_out",
     ),
     Mutation(
+        "what a unit had when it was first fetched is no news",
+        "news.py:_changed",
+        "if given else after",
+        "if False else after",
+        "test_filings_of_a_unit_that_was_added_are_no_news",
+    ),
+    Mutation(
+        "news of rows that were lost are refused",
+        "news.py:point_since",
+        "for log in _LOGS",
+        "for log in ()",
+        "test_states_whose_rows_were_lost_are_refused",
+    ),
+    Mutation(
+        "the mark of news stays where something is lost now",
+        "news.py:written_since_mark",
+        "state.files(log)",
+        "pass",
+        "test_a_mark_whose_state_was_lost_is_said_and_replaced_once_it_is_whole",
+    ),
+    Mutation(
         "a sync of a pulled mirror requests no lost file",
         "sync.py:Sync._once",
         "if losses and is_pulled and",
