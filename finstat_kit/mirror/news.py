@@ -104,7 +104,7 @@ def news_since(then: State, now: State, figures: Figures) -> pl.DataFrame:
         is_there = pl.col("gone").is_null()
         stays = before.filter(is_there).join(after.filter(is_there), on="id", how="semi")
         after_too = after.join(stays, on="id", how="semi")
-        old, new = _named(then, stays), _named(now, after_too)
+        old, new = _named(then, stays), _named(now, after_too, then)
         filings = _filings(old, new, corrected)
     filings = filings.join(
         _money(figures, after_too, filings) if now.keeps("reports") else _no_money(),
@@ -152,16 +152,19 @@ def _changed(before: pl.DataFrame, after: pl.DataFrame, *, given: bool) -> pl.Da
     return fields.with_columns(what=pl.lit("changed"))
 
 
-def _named(state: State, units: pl.DataFrame) -> pl.DataFrame:
+def _named(state: State, units: pl.DataFrame, former: State | None = None) -> pl.DataFrame:
     """Return the filings that units name and that are not removed, as their records describe them.
 
-    By unit and id: the columns of `FILINGS` that are known, nulls where a record is not held.
+    By unit and id: the columns of `FILINGS` that are known, nulls where a record is not held. What
+    a former state did not hold may have been removed before: that it is so is no news.
     """
     frames = []
     for name, column in OWNED.items():
         key, listed = _KEYS[name], units.select(unit_id="id", id=column).explode("id").drop_nulls()
         records, stands = state.records(name, listed["id"].unique())
         gone = records.filter(pl.col("gone").is_not_null())["id"]
+        if former is not None:
+            gone = former.records(name, gone)[0]["id"]
         removed = pl.concat([gone, pl.Series("id", stands.ids[~stands.is_listed])])
         listed = listed.unique().filter(~pl.col("id").is_in(removed.implode())).rename({"id": key})
         if name == "statements":

@@ -237,6 +237,20 @@ def test_a_mirror_of_units_alone_names_the_filings(tmp_path: Path) -> None:
     assert news.select("year", "filed", "sales").row(0) == (None, None, None)
 
 
+def test_records_that_are_kept_later_are_no_news(tmp_path: Path) -> None:
+    """Those of a deleted or non-public filing, too: it may have been so before."""
+    register = Edited(12)
+    mirror = fk.Mirror(tmp_path / "ruz", register=register)
+    mirror.sync()
+    point = mirror.point
+    next_day(register)
+    mirror = fk.Mirror(mirror.path, contents="statements", register=register)
+    mirror.sync()
+
+    assert mirror.statements.scan().collect()["stav"].drop_nulls().len()
+    assert mirror.news(point).is_empty()
+
+
 @pytest.mark.slow
 def test_what_came_and_went_in_between_is_no_news(tmp_path: Path) -> None:
     register = Edited()
