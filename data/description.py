@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, get_args, get_origin
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import orjson
 
@@ -22,8 +22,6 @@ from finstat_kit.protocol.records import (
     Title,
     Truth,
     Unit,
-    field_types,
-    without_none,
 )
 from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import ParameterRule
@@ -263,23 +261,29 @@ def _records() -> Json:
 def _shape(shape: Any) -> Json:  # noqa: ANN401 - a type of msgspec
     fields = {
         name: _PATTERNS.get(name) or _field(hint)
-        for name, hint in field_types(shape).items()
+        for name, hint in _hints(shape).items()
         if name != wire.STATE
     }
     if shape is Title:
         # They are sent as texts, too.
         texts = {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}]}
-        fields = {
-            n: texts if field_types(shape)[n] == Truth else value for n, value in fields.items()
-        }
+        fields = {n: texts if _hints(shape)[n] == Truth else value for n, value in fields.items()}
     # What is null is left out, and any of these can be.
     return _object(fields, absent=set(fields) - {"id", wire.CHANGED})
+
+
+def _hints(shape: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Return the types of a shape's fields as they are written."""
+    hints = get_type_hints(shape, include_extras=True)
+    return {name: hints[name] for name in shape.__struct_fields__}
 
 
 def _field(hint: Any) -> object:  # noqa: ANN401
     if hint in _TYPES:
         return _TYPES[hint]
-    bare_hint = without_none(hint)
+    kinds = get_args(hint)
+    optional = type(None) in kinds
+    bare_hint = Union[tuple(k for k in kinds if k is not type(None))] if optional else hint  # noqa: UP007
     if get_origin(bare_hint) is list:
         return _list(_field(get_args(bare_hint)[0]))
     return _shape(bare_hint) if hasattr(bare_hint, "__struct_fields__") else _ID

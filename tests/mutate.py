@@ -206,10 +206,10 @@ MUTATIONS = [
     ),
     # Bytes are validated before a frame is built.
     Mutation(
-        "a reply without the flag is broken, not the last page",
-        "requests.py:parse_page",
-        "if type(more) is not bool:",
-        "if False:",
+        "a reply that breaks the format is named by its path",
+        "records.py:shaped",
+        "broken(where + path,",
+        "broken(where,",
         "test_a_broken_page_names_the_place",
     ),
     Mutation(
@@ -218,13 +218,6 @@ MUTATIONS = [
         "if clashing.height:",
         "if False:",
         "test_an_ambiguous_codelist_is_an_error",
-    ),
-    Mutation(
-        "a count is a number of ids",
-        "requests.py:parse_count",
-        "not 0 <= count <= MAX_ID",
-        "False",
-        "test_a_broken_count_is_an_error_of_the_format",
     ),
     Mutation(
         "HTML under status 200 is an outage",
@@ -278,8 +271,8 @@ MUTATIONS = [
     Mutation(
         "a record is the one requested",
         "records.py:Kind.read",
-        "record.id == id_",
-        "True",
+        "record.id != id_",
+        "False",
         "test_a_broken_record_is_named_with_id_and_field",
     ),
     # Labels keep rows.

@@ -13,8 +13,8 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records import Classification, Entry, Locations, shaped
-from finstat_kit.protocol.untrusted import read_json, value_in_words
+from finstat_kit.protocol.records import Classification, Entry, Locations, decoded
+from finstat_kit.protocol.untrusted import shown
 
 log = logging.getLogger("finstat_kit")
 
@@ -27,7 +27,7 @@ CLASSIFICATION: Final = pl.Schema({"code": pl.String, "name_sk": pl.String, "nam
 
 def parse_locations(body: bytes) -> pl.DataFrame:
     """Read a codelist of places into `LOCATIONS` columns, sorted by code [Codelists]."""
-    return _codelist(shaped(read_json(body), Locations).lokacie, "lokacie", LOCATIONS)
+    return _codelist(decoded(body, Locations).lokacie, "lokacie", LOCATIONS)
 
 
 def parse_classification(body: bytes) -> pl.DataFrame:
@@ -35,7 +35,7 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
     It has another key than places (observed).
     """
-    entries = shaped(read_json(body), Classification).klasifikacie
+    entries = decoded(body, Classification).klasifikacie
     return _codelist(entries, "klasifikacie", CLASSIFICATION)
 
 
@@ -48,7 +48,7 @@ def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataF
     if clashing.height:
         index, code, *_ = clashing.row(0)
         raise ProtocolError(
-            f"$.{key}[{index}]: the code {value_in_words(code)} is listed twice, with other content"
+            f"$.{key}[{index}]: the code {shown(code, 80)!r} is listed twice, with other content"
         )
     repeated = rows.filter(~pl.struct(pl.all()).is_first_distinct())["code"]
     if repeated.len():

@@ -25,8 +25,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from finstat_kit.errors import ProtocolError
+from finstat_kit.protocol.records import decoded
 from finstat_kit.protocol.shipped import data_folder, template_bodies
-from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.untrusted import broken
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
 
 # The English of captions, which have single spaces: nothing here takes longer than one is long.
@@ -256,6 +257,10 @@ class _Template(
     tables: list[_Table] | None = None
 
 
+class _Templates(msgspec.Struct):
+    listed: list[_Template] = msgspec.field(name=TEMPLATE_LIST)
+
+
 @cache
 def shipped(template: int) -> Form | None:
     """Return a form that comes with the package, None for any other."""
@@ -266,46 +271,31 @@ def shipped(template: int) -> Form | None:
 def parse_template(body: bytes, template: int) -> Form:
     """Read the reply of a template."""
     where = f"template {template}: "
-    reply = object_at(read_json(body, where), where)
-    if reply.get("id") != template or type(reply.get("id")) is not int:
-        raise broken(f"{where}$.id", str(template), reply.get("id"), "id" in reply)
-    return _form(reply, where, "$")
+    reply = decoded(body, _Template, where)
+    if reply.id != template:
+        raise broken(f"{where}$.id", f"expected {template}, got {reply.id}")
+    return _form(reply, f"{where}$")
 
 
 def parse_templates(body: bytes) -> tuple[list[Form], bool]:
     """Read the list of templates, and whether it has their tables; a list need not (ours)."""
-    reply = object_at(read_json(body))
-    entries = reply.get(TEMPLATE_LIST)
-    if type(entries) is not list:
-        raise broken(f"$.{TEMPLATE_LIST}", "a list of templates", entries, TEMPLATE_LIST in reply)
-    forms, with_tables = [], False
-    for index, entry in enumerate(entries):
-        path = f"$.{TEMPLATE_LIST}[{index}]"
-        forms.append(_form(object_at(entry, path=path), "", path))
-        with_tables = with_tables or entry.get(TABLES) is not None
+    listed = decoded(body, _Templates).listed
+    forms = [_form(entry, f"$.{TEMPLATE_LIST}[{n}]") for n, entry in enumerate(listed)]
     ids = [form.id for form in forms]
     if len(set(ids)) < len(ids):
         repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
-    return forms, with_tables
+    return forms, any(entry.tables is not None for entry in listed)
 
 
-def _form(reply: dict[str, object], where: str, path: str) -> Form:
-    try:
-        template = msgspec.convert(reply, _Template)
-    except msgspec.ValidationError as error:
-        # "Expected `int`, got `str` - at `$.tabulky[0].pocetStlpcov`"
-        text, _, position = str(error).partition(" - at ")
-        at = path + position.strip("`").removeprefix("$")
-        raise ProtocolError(f"{where}{at}: {text[:1].lower()}{text[1:]}") from None
+def _form(template: _Template, path: str) -> Form:
     tables = template.tables or []
     translated = _translate(tables)
     for index, table in enumerate(tables):
         if not 1 <= table.data_columns <= table.columns:
             raise broken(
-                f"{where}{path}.{TABLES}[{index}].pocetDatovychStlpcov",
-                f"1 to pocetStlpcov ({table.columns})",
-                table.data_columns,
+                f"{path}.{TABLES}[{index}].pocetDatovychStlpcov",
+                f"expected 1 to pocetStlpcov ({table.columns}), got {table.data_columns}",
             )
     row_numbers = [
         rows_by_number([(row.number, row.mark) for row in table.rows or []]) for table in tables

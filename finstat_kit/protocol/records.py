@@ -4,44 +4,33 @@ The only list of the records' fields [Details]. A field without a value is left 
 of a deleted or non-public record all but its id, state and day of change (observed). The checks of
 replies, the columns of frames and the texts of messages are all made from these declarations.
 
-msgspec reads a body many times faster than checks by hand, but refuses a byte order mark and
-booleans sent as texts. A body that it refuses is read a second time, value by value, which also
-gives the texts of errors.
+msgspec checks a body while it reads it, and names the path of what is wrong. It refuses a byte
+order mark and booleans sent as texts: a body that it refuses is read again, from values.
 """
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from types import MappingProxyType
-from typing import (
-    Annotated,
-    Any,
-    Final,
-    Generic,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 import numpy as np
 import polars as pl
 from msgspec import Meta, Struct
 
-from finstat_kit.errors import ProtocolError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.untrusted import broken, object_at, read_json
+from finstat_kit.protocol.untrusted import broken, read_json
 from finstat_kit.protocol.wire import MAX_ID
 
 S = TypeVar("S", bound=Struct)
 _TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
-_MONTH: Final = re.compile(r"[0-9]{4}-[0-9]{2}", re.ASCII)
+_MONTH: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+_MISSING: Final = re.compile("Object missing required field `([^`]+)`")
+_NO_MONTH: Final = "Expected a month YYYY-MM"
 Text = str | None
 Day = date | None
 Id = Annotated[int, Meta(ge=0, le=MAX_ID)]
@@ -72,37 +61,25 @@ def _decoded_day(kind: type[date], text: object) -> date:
     if type(text) is date:  # of a frame
         return kind(text.year, text.month, text.day)
     if type(text) is not str:
-        raise ValueError("no month")
+        raise ValueError(_NO_MONTH)
     return _day_of_month(kind is FirstDay, text)
 
 
 @lru_cache(maxsize=2_000)
 def _day_of_month(first: bool, text: str) -> date:
-    if not _MONTH.fullmatch(text):
-        raise ValueError("no month")
+    if not _MONTH.fullmatch(text) or text.startswith("0000"):
+        raise ValueError(_NO_MONTH)
     year, month = int(text[:4]), int(text[5:])
-    if not (year and 1 <= month <= 12):  # monthrange raises another error
-        raise ValueError("no month")
     return FirstDay(year, month, 1) if first else LastDay(year, month, monthrange(year, month)[1])
 
 
 First = FirstDay | None
 Last = LastDay | None
 
-# What a field of each kind is called in a message, and what its column holds.
-_LEAVES: Final[dict[Any, tuple[str, pl.DataType]]] = {
-    str: ("a text", pl.String()),
-    Text: ("a text", pl.String()),
-    Day: ("a day YYYY-MM-DD", pl.Date()),
-    First: ("a month YYYY-MM", pl.Date()),
-    Last: ("a month YYYY-MM", pl.Date()),
-    Id: ("an id", pl.Int64()),
-    Whole: ("a whole number from 0 on", pl.Int64()),
-    Template: ("the id of a template", pl.Int64()),
-    Truth: ("true or false", pl.Boolean()),
-    Code: ("a code", pl.String()),
-    Code | None: ("a code", pl.String()),
-}
+_LEAVES: Final[dict[Any, pl.DataType]] = {
+    str: pl.String(), int: pl.Int64(), bool: pl.Boolean(),
+    date: pl.Date(), FirstDay: pl.Date(), LastDay: pl.Date(),
+}  # fmt: skip
 
 
 class Shape(Struct, gc=False, omit_defaults=True):
@@ -323,7 +300,6 @@ class Kind(Generic[R]):
         self.shape = shape
         self.schema: Final = _schema(shape)
         self._none = self.schema.to_frame()  # nested columns take their time even without rows
-        self._decoder = msgspec.json.Decoder(shape, dec_hook=_decoded_day)
 
     @property
     def path(self) -> str:
@@ -334,23 +310,19 @@ class Kind(Generic[R]):
         """Return the record of an id that a body holds.
 
         Raises:
-            ProtocolError: It breaks the register's format; the text names id, field and value.
+            ProtocolError: It breaks the register's format; the text names id and field.
             NotJson: The body is not JSON.
         """
-        try:
-            record = self._decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return self._read_strictly(body, id_)
-        return record if record.id == id_ else self._read_strictly(body, id_)
-
-    def _read_strictly(self, body: bytes, id_: int) -> R:
         where = f"id {id_}: "
-        reply = object_at(read_json(body, where), where)
-        sent_id = reply.get("id")
-        if sent_id != id_ or type(sent_id) is not int:
-            raise broken(f"{where}$.id", str(id_), sent_id, "id" in reply)
-        _read_truths(reply)
-        return shaped(reply, self.shape, where)
+        try:
+            record: R = _decoder(self.shape).decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            reply = read_json(body, where)
+            _read_truths(reply)
+            record = shaped(reply, self.shape, where)
+        if record.id != id_:
+            raise broken(f"{where}$.id", f"expected {id_}, got {record.id}")
+        return record
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
         """Make a frame of checked records."""
@@ -358,6 +330,30 @@ class Kind(Generic[R]):
             return self._none.clone()
         # Column by column: building a frame from rows takes ten times as long.
         return pl.DataFrame(_columns(records, self.schema.items()))
+
+
+@cache
+def _decoder(shape: type[Struct]) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(shape, dec_hook=_decoded_day)
+
+
+def decoded(body: bytes, shape: type[S], where: str = "") -> S:
+    """Read a body in its shape.
+
+    Args:
+        body: The bytes.
+        shape: What they have to be.
+        where: Prefix of messages: ``id 5: ``.
+
+    Raises:
+        ProtocolError: It has another shape; the text names the path.
+        NotJson: The body is not JSON.
+    """
+    try:
+        value: S = _decoder(shape).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return shaped(read_json(body, where), shape, where)
+    return value
 
 
 def shaped(reply: object, shape: type[S], where: str = "") -> S:
@@ -368,13 +364,18 @@ def shaped(reply: object, shape: type[S], where: str = "") -> S:
     """
     try:
         return msgspec.convert(reply, shape, dec_hook=_decoded_day)
-    except msgspec.ValidationError:
-        raise next(_misfits(reply, shape, f"{where}$")) from None
+    except msgspec.ValidationError as error:
+        # "Expected `int`, got `str` - at `$.tabulky[0].pocetStlpcov`"
+        fault, _, path = str(error).partition(" - at ")
+        path = path.strip("`") or "$"
+        if missing := _MISSING.fullmatch(fault):
+            path, fault = f"{path}.{missing[1]}", "it is missing"
+        raise broken(where + path, fault[:1].lower() + fault[1:]) from None
 
 
-def _read_truths(reply: dict[str, object]) -> None:
+def _read_truths(reply: object) -> None:
     """Replace booleans that were sent as texts, in a record and on its title page."""
-    content = reply.get("obsah")
+    content = reply.get("obsah") if isinstance(reply, dict) else None
     title = content.get("titulnaStrana") if isinstance(content, dict) else None
     for fields in (reply, title):
         if isinstance(fields, dict):
@@ -382,64 +383,26 @@ def _read_truths(reply: dict[str, object]) -> None:
             fields.update(texts)
 
 
-def _misfits(
-    value: Any,  # noqa: ANN401
-    hint: Any,  # noqa: ANN401
-    path: str,
-    *,
-    present: bool = True,
-) -> Iterator[ProtocolError]:
-    """Yield an error for each part of a value that does not have its type."""
-    shape = without_none(hint)
-    if value is None and type(None) in get_args(hint):
-        return
+def _field_types(shape: type[Struct]) -> dict[str, Any]:
+    types = get_type_hints(shape)
+    return {name: types[name] for name in shape.__struct_fields__}
+
+
+def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401 - a type as it was written
     if hint in _LEAVES:
-        try:
-            msgspec.convert(value, hint, dec_hook=_decoded_day)
-        except msgspec.ValidationError:
-            yield broken(path, _LEAVES[hint][0], value, present)
-    elif get_origin(shape) is list:
-        if not isinstance(value, list):
-            yield broken(path, "a list", value, present)
-            return
-        for n, item in enumerate(value):
-            yield from _misfits(item, get_args(shape)[0], f"{path}[{n}]")
-    elif not isinstance(value, dict):
-        expected = "an object with sk and en" if shape is Names else "an object"
-        yield broken(path, expected, value, present)
-    else:
-        for name, inner in field_types(shape).items():
-            yield from _misfits(value.get(name), inner, f"{path}.{name}", present=name in value)
-
-
-@cache
-def field_types(shape: type[Struct]) -> Mapping[str, Any]:
-    """Return the fields of a shape and the type of each, as it was written."""
-    found = get_type_hints(shape, include_extras=True)
-    return MappingProxyType({name: found[name] for name in shape.__struct_fields__})
-
-
-def without_none(hint: Any) -> Any:  # noqa: ANN401 - a type as it was written, whatever that is
-    """Return the type without None."""
-    if hint in _LEAVES or type(None) not in get_args(hint):
-        return hint
-    return Union[tuple(kind for kind in get_args(hint) if kind is not type(None))]  # noqa: UP007
-
-
-def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401
-    if hint in _LEAVES:
-        return _LEAVES[hint][1]
-    kind = without_none(hint)
-    if get_origin(kind) is list:
-        return pl.List(_dtype(get_args(kind)[0]))
-    return pl.Struct({name: _dtype(field) for name, field in field_types(kind).items()})
+        return _LEAVES[hint]
+    if type(None) in get_args(hint):
+        return _dtype(get_args(hint)[0])
+    if get_origin(hint) is list:
+        return pl.List(_dtype(get_args(hint)[0]))
+    return pl.Struct({name: _dtype(field) for name, field in _field_types(hint).items()})
 
 
 def _schema(shape: type[Record]) -> pl.Schema:
     columns: dict[str, pl.DataType] = {}
-    for name, hint in field_types(shape).items():
-        if without_none(hint) is Content:
-            columns["titulnaStrana"] = _dtype(field_types(Content)["titulnaStrana"])
+    for name, hint in _field_types(shape).items():
+        if name == "obsah":
+            columns["titulnaStrana"] = _dtype(Title)
             columns["tabulky"] = pl.List(pl.List(pl.String))
         else:
             columns[name] = _dtype(hint)

@@ -14,14 +14,14 @@ from datetime import date
 from typing import Final, Generic, TypeVar
 from urllib.parse import urlencode
 
+import msgspec
 import polars as pl
 
-from finstat_kit.errors import PagingError, ProtocolError
+from finstat_kit.errors import PagingError
 from finstat_kit.protocol import codelists, forms, wire
 from finstat_kit.protocol.forms import Form
-from finstat_kit.protocol.records import Kind, Record
-from finstat_kit.protocol.untrusted import broken, object_at, read_json
-from finstat_kit.protocol.wire import COUNT, MAX_ID, MORE
+from finstat_kit.protocol.records import Id, Kind, Record, decoded
+from finstat_kit.protocol.wire import COUNT, MORE
 
 log = logging.getLogger("finstat_kit")
 T = TypeVar("T")
@@ -85,6 +85,15 @@ class Query:
             **({wire.AFTER_ID: self.after_id} if self.after_id else {}),
             **self.filters,
         }
+
+
+class _Ids(msgspec.Struct, gc=False):
+    more: bool = msgspec.field(name=MORE)
+    id: list[Id] = []
+
+
+class _Count(msgspec.Struct, gc=False):
+    count: Id = msgspec.field(name=COUNT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,41 +191,13 @@ def parse_page(body: bytes) -> Page:
     A missing ``id`` is an empty list: attributes without a value are left out (observed). A missing
     flag is a broken reply, never an end (ours).
     """
-    reply = object_at(read_json(body))
-    more = reply.get(MORE)
-    if type(more) is not bool:
-        raise broken(f"$.{MORE}", "true or false", more, MORE in reply)
-    ids = reply.get("id", [])
-    if type(ids) is not list:
-        raise broken("$.id", "a list of ids", ids)
-    try:
-        series = pl.Series("id", ids, dtype=pl.Int64)
-    except (TypeError, OverflowError) as error:
-        raise _no_ids(ids) from error
-    # Of all other values only true, false and null enter the column, as 1, 0 and null: if the
-    # lowest id is above them, no value needs a check.
-    doubtful = series.null_count() or (ids and series.to_numpy().min() <= 1)
-    if doubtful and (set(map(type, ids)) != {int} or min(ids) < 0):
-        raise _no_ids(ids)
-    return Page(series, more)
-
-
-def _no_ids(ids: list[object]) -> ProtocolError:
-    """Return the error that names the first value of a list that is not an id."""
-    place, value = next(
-        (i, v) for i, v in enumerate(ids) if type(v) is not int or not 0 <= v <= MAX_ID
-    )
-    expected = f"0 to {MAX_ID}" if type(value) is int else "a whole number"
-    return broken(f"$.id[{place}]", expected, value)
+    reply = decoded(body, _Ids)
+    return Page(pl.Series("id", reply.id, dtype=pl.Int64), reply.more)
 
 
 def parse_count(body: bytes) -> int:
     """Read the reply of a count [Counts]."""
-    reply = object_at(read_json(body))
-    count = reply.get(COUNT)
-    if type(count) is not int or not 0 <= count <= MAX_ID:
-        raise broken(f"$.{COUNT}", "a count", count, COUNT in reply)
-    return count
+    return decoded(body, _Count).count
 
 
 def record(kind: Kind[R], id_: int) -> Request[R]:

@@ -39,7 +39,7 @@ def read_json(body: bytes, where: str = "") -> object:
         try:
             return _read_slowly(body, where)
         except RecursionError:
-            raise _broken(f"{where}$: it is nested too deeply") from None
+            raise broken(f"{where}$", "it is nested too deeply") from None
 
 
 def _read_slowly(body: bytes, where: str) -> object:
@@ -60,39 +60,12 @@ def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
 
 
-def object_at(reply: object, where: str = "", *, path: str = "$") -> dict[str, object]:
-    """Return a JSON value that is an object; refuse any other.
-
-    Args:
-        reply: The value.
-        where: Prefix of messages: ``id 5: ``.
-        path: JSON path of the value in the reply.
-    """
-    if type(reply) is not dict:
-        raise broken(where + path, "an object", reply)
-    return reply
-
-
-def broken(path: str, expected: str, got: object, present: bool = True) -> ProtocolError:
+def broken(path: str, fault: str) -> ProtocolError:
     """Return the error for a value that breaks the register's format."""
-    seen = f"got {value_in_words(got)}" if present else "it is missing"
-    return _broken(f"{path}: expected {expected}, {seen}")
-
-
-def _broken(fault: str) -> ProtocolError:
     return ProtocolError(
-        f"{fault}; the reply is broken or the register's format has changed: try again, and look "
-        "for a newer finstat_kit if it stays"
+        f"{path}: {fault}; the reply is broken or the register's format has changed: try again, "
+        "and look for a newer finstat_kit if it stays"
     )
-
-
-def value_in_words(value: object) -> str:
-    """Return a value for a message: lists and objects by their size, as they may be deep."""
-    if isinstance(value, list | dict):
-        kind = "a list" if isinstance(value, list) else "an object"
-        return f"{kind} of {len(value)}" if value else f"{kind} that is empty"
-    text = repr(value[:80] if isinstance(value, str) else value)
-    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def is_markup(body: bytes) -> bool:

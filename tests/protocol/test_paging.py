@@ -103,7 +103,7 @@ def test_parameters_are_spelled_as_the_register_does() -> None:
         (b'{"id":[1],"existujeDalsieId":null}', r"\$\.existujeDalsieId"),
         (b'{"id":[1],"existujeDalsieId":"true"}', r"\$\.existujeDalsieId"),
         (b'{"id":[1],"existujeDalsieId":1}', r"\$\.existujeDalsieId"),
-        (b"[1,2]", r"\$: expected an object"),
+        (b"[1,2]", r"\$: expected `object`, got `array`"),
     ],
 )
 def test_a_broken_page_names_the_place(body: bytes, path: str) -> None:

@@ -13,9 +13,9 @@ import msgspec
 from finstat_kit.errors import ProtocolError, UsageError
 from finstat_kit.protocol.codelists import parse_classification, parse_locations
 from finstat_kit.protocol.old_codes import old_code
-from finstat_kit.protocol.records import Entry, Locations, shaped
+from finstat_kit.protocol.records import Entry, Locations, decoded
 from finstat_kit.protocol.shipped import data_folder, facts
-from finstat_kit.protocol.untrusted import NotJson, read_json
+from finstat_kit.protocol.untrusted import NotJson
 from finstat_kit.protocol.wire import CODELISTS
 from finstat_kit.service.state.store import Place
 
@@ -37,7 +37,7 @@ def places_of(bodies: Mapping[str, bytes]) -> tuple[list[Place], list[int]]:
     """
     shares = facts("weights", _Weights)
     regions, districts, municipalities = (
-        shaped(read_json(bodies[name]), Locations).lokacie for name in _PLACES
+        decoded(bodies[name], Locations).lokacie for name in _PLACES
     )
     parent = {str(entry.kod): _parent(entry) for entry in districts}
     label = {str(entry.kod): _name(entry) for entry in districts}

@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.records import Classification, shaped
+from finstat_kit.protocol.records import Classification, decoded
 from finstat_kit.protocol.shipped import data_folder, facts
-from finstat_kit.protocol.untrusted import read_json
 from finstat_kit.protocol.wire import BEGINNING, UNITS
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import codelist_bodies, places_of
@@ -133,7 +132,7 @@ def code_tables(bodies: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
     """Return what the code columns point into: the codes of their codelists, in order."""
     return {
         column: tuple(
-            str(entry.kod) for entry in shaped(read_json(bodies[name]), Classification).klasifikacie
+            str(entry.kod) for entry in decoded(bodies[name], Classification).klasifikacie
         )
         for column, name in _CODES.items()
     }

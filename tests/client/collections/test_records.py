@@ -105,14 +105,14 @@ def test_none_of_several_ids_has_a_record() -> None:
     ("record", "named"),
     [
         ('{"id":8}', r"id 7: \$\.id"),
-        ("{}", r"id 7: \$\.id: expected 7, it is missing"),
-        ('{"id":7,"ico":123}', r"id 7: \$\.ico: expected a text, got 123"),
+        ("{}", r"id 7: \$\.id: it is missing"),
+        ('{"id":7,"ico":123}', r"id 7: \$\.ico: expected `str \| null`, got `int`"),
         ('{"id":7,"datumZalozenia":"2001-02-30"}', r"id 7: \$\.datumZalozenia"),
         ('{"id":7,"datumZalozenia":"20010203"}', r"id 7: \$\.datumZalozenia"),
         ('{"id":7,"konsolidovana":"ano"}', r"id 7: \$\.konsolidovana"),
         ('{"id":7,"idVyrocnychSprav":[1,"2"]}', r"id 7: \$\.idVyrocnychSprav"),
         ('{"id":7,"idVyrocnychSprav":5}', r"id 7: \$\.idVyrocnychSprav"),
-        ("[7]", r"id 7: \$: expected an object"),
+        ("[7]", r"id 7: \$: expected `object`"),
     ],
 )
 def test_a_broken_record_is_named_with_id_and_field(record: str, named: str) -> None:

@@ -111,15 +111,15 @@ def test_locations_have_the_path_up() -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        (b"{}", r"\$\.lokacie: expected a list, it is missing"),
+        (b"{}", r"\$\.lokacie: it is missing"),
         (b'{"lokacie":null}', r"\$\.lokacie"),
         (b'{"klasifikacie":[]}', r"\$\.lokacie"),
-        (locations({"nazov": {}}), r"\$\.lokacie\[0\]\.kod: expected a code, it is missing"),
+        (locations({"nazov": {}}), r"\$\.lokacie\[0\]\.kod: it is missing"),
         (locations({"kod": True}), r"\$\.lokacie\[0\]\.kod"),
         (locations({"kod": "A", "nazov": "x"}), r"\$\.lokacie\[0\]\.nazov"),
         (locations({"kod": "A", "nazov": {"sk": 1}}), r"\$\.lokacie\[0\]\.nazov\.sk"),
         (locations({"kod": "A", "nadradenaLokacia": []}), r"\.nadradenaLokacia"),
-        (b'{"lokacie":[1]}', r"\$\.lokacie\[0\]: expected an object"),
+        (b'{"lokacie":[1]}', r"\$\.lokacie\[0\]: expected `object`"),
         (locations({"kod": "A"}, {"kod": "A", "nazov": {"sk": "x"}}), "'A' is listed twice"),
     ],
 )

@@ -173,9 +173,9 @@ def test_an_error_is_not_kept() -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        (b"{}", r"\$\.sablony: expected a list of templates, it is missing"),
-        (b'{"sablony":[1]}', r"\$\.sablony\[0\]: expected an object"),
-        (b'{"sablony":[{"nazov":"x"}]}', r"\$\.sablony\[0\]: object missing required field `id`"),
+        (b"{}", r"\$\.sablony: it is missing"),
+        (b'{"sablony":[1]}', r"\$\.sablony\[0\]: expected `object`"),
+        (b'{"sablony":[{"nazov":"x"}]}', r"\$\.sablony\[0\]\.id: it is missing"),
         (b'{"sablony":[{"id":1},{"id":1}]}', r"the template 1 is listed twice"),
     ],
 )

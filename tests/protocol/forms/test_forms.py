@@ -311,7 +311,7 @@ def template(**table: object) -> bytes:
     [
         (b'{"id":6}', r"template 5: \$\.id: expected 5, got 6"),
         (b'{"id":true}', r"template 5: \$\.id"),
-        (b"[]", "expected an object"),
+        (b"[]", r"template 5: \$: expected `object`, got `array`"),
         (template(pocetStlpcov="3"), r"\$\.tabulky\[0\]\.pocetStlpcov: expected `int`, got `str`"),
         (
             template(pocetDatovychStlpcov=0),
