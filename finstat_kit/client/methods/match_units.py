@@ -87,19 +87,13 @@ def _warn_of_texts(fault: str, texts: Sequence[str]) -> None:
 
 def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
     """Warn where rows have a name alone, and names are not searched, or not those of all units."""
-    if number == 0:
-        return
+    why = ""
     if not has_names:
-        warn(
-            f"{number:,} rows have no number, and the register has no search for names: match them "
-            "in a mirror"
-        )
-        return
-    if source.part().given is not None:
-        warn(
-            f"{number:,} rows have no number, and this mirror is a part of the register: a name "
-            "may be another unit's too"
-        )
+        why = "the register has no search for names: match them in a mirror"
+    elif source.part().given is not None:
+        why = "this mirror is a part of the register: a name may be another unit's too"
+    if number and why:
+        warn(f"{number:,} rows have no number, and {why}")
 
 
 def town(
