@@ -299,6 +299,7 @@ class Kind(Generic[R]):
         self.listed = listed
         self.shape = shape
         self.schema: Final = _schema(shape)
+        self._decoder = _decoder(shape)
         self._none = self.schema.to_frame()  # nested columns take their time even without rows
 
     @property
@@ -313,15 +314,15 @@ class Kind(Generic[R]):
             ProtocolError: It breaks the register's format; the text names id and field.
             NotJson: The body is not JSON.
         """
-        where = f"id {id_}: "
         try:
-            record: R = _decoder(self.shape).decode(body)
+            record: R = self._decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            where = f"id {id_}: "
             reply = read_json(body, where)
             _read_truths(reply)
             record = shaped(reply, self.shape, where)
         if record.id != id_:
-            raise broken(f"{where}$.id", f"expected {id_}, got {record.id}")
+            raise broken(f"id {id_}: $.id", f"expected {id_}, got {record.id}")
         return record
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
