@@ -259,12 +259,15 @@ def test_a_tile_without_a_statistic_says_why() -> None:
     regions = dict.fromkeys(tiles.REGIONS, enough)
     sum_of_zero = summary_of(**regions | {"SK021": [1.0, -1, 0, 0, 0]})
     several = summary_of(**regions | {"SK021": [1.0, -1, 0, 0, 0], "SK022": [1.0, 2]})
+    counted = several.with_columns(
+        n_excluded=pl.when(pl.col("kraj") != "SK022").then(pl.lit(1, pl.Int64))
+    )
 
     drawn = {
         "missing": fk.plot_map(sum_of_zero, statistic="share_top5", lang="en", ax=axes()),
         "both": fk.plot_map(several, statistic="share_top5", lang="en", ax=axes()),
         "few": fk.plot_map(several, lang="en", ax=axes()),
-        "counts": fk.plot_map(several, statistic="n_excluded", lang="en", ax=axes()),
+        "counts": fk.plot_map(counted, statistic="n_excluded", lang="en", ax=axes()),
     }
 
     assert {name: legend_of(ax)[-1] for name, ax in drawn.items()} == {
