@@ -1184,13 +1184,6 @@ MUTATIONS = [
         "test_a_killed_sync_of_contents_is_put_right",
     ),
     Mutation(
-        "a clock that stood ahead hides no change",
-        "sync.py:Sync._first_days",
-        "newest or self.register.today",
-        "self.register.today",
-        "test_a_clock_that_stood_ahead_at_one_sync_hides_no_correction",
-    ),
-    Mutation(
         "a first sync of given units that was cut off goes on",
         "sync.py:Sync._once",
         "if writer.run.points else 0",

@@ -264,11 +264,15 @@ class Sync:
         writer, points = self._writer, self._writer.run.points
         if not points:
             return dict.fromkeys(COLLECTIONS, wire.BEGINNING)
-        with legible(writer.path):
-            changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
-            newest = changed.collect().item()
-        # The newest change is of a day that there was, wherever the register's clock stood.
-        days = [points[-1].started, writer.today, newest or self.register.today]
+        if writer.run.settings.units is None:
+            # The newest change is of a day that there was, wherever the register's clock stood.
+            with legible(writer.path):
+                changed = writer.scan("units", names=False).select(pl.col(wire.CHANGED).max())
+                newest = changed.collect().item() or self.register.today
+        else:  # given units may not have changed for years
+            starts = [point.started for point in points if point.started <= writer.today]
+            newest = starts[-1] if starts else wire.BEGINNING
+        days = [points[-1].started, writer.today, newest]
         first = dict.fromkeys(COLLECTIONS, _day_before(min(days)))
         for name in COLLECTIONS:
             lost = writer.open_losses(name, names=True)
