@@ -1714,6 +1714,8 @@ def main() -> None:
     """Print what each mutation leaves unnoticed, and the score."""
     words = sys.argv[1:]
     chosen = [m for m in MUTATIONS if not words or any(w in " ".join(m) for w in words)]
+    if not chosen:
+        raise SystemExit(f"no row contains {' or '.join(words)}")
     caught = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
