@@ -183,14 +183,14 @@ def code_columns(
         argument: What they are given by.
     """
     if columns is None:
-        present = [field for field in LOCATION_FIELDS if field in schema]
+        present = [name for name in LOCATION_FIELDS if name in schema]
         if not present:
             raise UsageError(
                 f"the frame has none of the columns {list(LOCATION_FIELDS)}, it has "
                 f"{schema.names()}",
                 cure="name others by columns=",
             )
-        fields = [FIELDS[field] for field in present]
+        fields = [FIELDS[name] for name in present]
     elif isinstance(columns, Mapping):
         fields = [CodeColumn(code, codelist, f"{code}_label") for code, codelist in columns.items()]
     elif isinstance(columns, str):
