@@ -16,7 +16,6 @@ from .client.current import (
     estimate as estimate,
     filings as filings,
     financials as financials,
-    items as items,
     locations as locations,
     match_places as match_places,
     match_units as match_units,
@@ -40,6 +39,7 @@ from .client.summary import summary as summary
 from .errors import RegisterError as RegisterError, UsageError as UsageError
 from .frames.codebook.fields import fields as fields
 from .frames.files.write import write as write
+from .frames.financials.items import items as items
 from .frames.financials.ratios import ratios as ratios
 from .frames.findings.growth import growth as growth
 from .frames.findings.peers import peers as peers

@@ -349,8 +349,8 @@ MUTATIONS = [
     ),
     Mutation(
         "an item whose row has another caption has no number",
-        "items.py:_of_forms",
-        "not rows_match(form, template, table, lines)",
+        "items.py:parts_of",
+        "not rows_match(live, form.id, table, own)",
         "False",
         "test_another_caption_gives_no_number",
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
@@ -47,11 +46,6 @@ def panel() -> pl.DataFrame:
     return REGISTER.panel(money())[0]
 
 
-def cells() -> pl.DataFrame:
-    with warnings.catch_warnings(action="ignore"):  # some reports have no number
-        return REGISTER.reports.cells(reports())
-
-
 class Stream:
     """Any library's frame that exports an Arrow stream."""
 
@@ -88,7 +82,6 @@ TAKING: Final[dict[str, tuple[Callable[[], pl.DataFrame], Callable[[Any], object
     "financials": (lambda: units().head(8), lambda frame: REGISTER.financials(frame, 2015)),
     "statement": (lambda: units()[3:4], lambda x: REGISTER.statement(x).frame),
     "cells": (reports, REGISTER.reports.cells),
-    "items": (cells, REGISTER.items),
     "check": (reports, REGISTER.reports.check),
     "as_filed": (lambda: reports()[:1], lambda frame: str(REGISTER.as_filed(frame))),
     "files": (reports, fk.reports.files),

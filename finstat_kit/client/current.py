@@ -40,7 +40,7 @@ _CHOICES: Final = (
 _NOT_CHOSEN: Final = "no register is chosen"
 _CHOOSE: Final = f"choose one first:\n{_CHOICES}"
 # What they read of reports needs no register: the forms come with the package.
-_NEED_NO_REGISTER: Final = frozenset({"reports", "annual_reports", "as_filed", "items"})
+_NEED_NO_REGISTER: Final = frozenset({"reports", "annual_reports", "as_filed"})
 _FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
@@ -374,6 +374,5 @@ cite = _forwarded(Register.cite)
 template = _forwarded(Register.template)
 as_filed = _forwarded(Register.as_filed)
 filings = _forwarded(Register.filings)
-items = _forwarded(Register.items)
 financials = _forwarded(Register.financials)
 statement = _forwarded(Register.statement)

@@ -926,64 +926,6 @@ class Register(Inner, Checked):
         allowance = Allowance(max_requests, progress)
         return methods.financials.filings(self._source, units, wanted, allowance)
 
-    def items(
-        self,
-        frame: pl.DataFrame | pl.LazyFrame | str | None = None,
-        *,
-        activity: Activity = "total",
-    ) -> pl.DataFrame:
-        """Read named line items from cells, list the items, or search them.
-
-        An item is the same figure on every form that has it.
-
-        An item is a signed list of rows of one form. In an item of several rows a blank row counts
-        as 0 if another row, or the sum row of their block, is filled; an item of blanks only is
-        null. Assets are read from the net column. The forms of businesses, public bodies,
-        non-profits and single-entry filers have items; if a row of the register's own form is
-        another than that of the package's, the item is null. Each form is requested once from
-        ``/api/sablona``; without a register the rows are not compared.
-
-        Args:
-            frame: Cells, as `reports.cells` returns them. None lists the items; a text lists those
-                with all of its words, or their beginnings, in the name or a label of either
-                language.
-            activity: Column of costs and revenue that is read on forms with several: ``"total"``,
-                ``"main"`` or ``"business"``; see `financials`.
-
-        Returns:
-            One row per report, period and item: ``report_id`` (Int64), ``template`` (Int32),
-            ``period`` (Enum ``current``, ``previous``), ``item`` (String), ``value`` (Float64,
-            euro), ``table`` (Int16), ``rows`` (List of Int16, from 0: the key of the cells),
-            ``terms`` (String, the same rows by their printed numbers: ``+3 +4 +5``) and ``reason``
-            (Enum ``not_a_number``, ``caption_mismatch``, ``item_not_in_form``; null for figures and
-            for blanks).
-
-            Without cells one row per item: ``item``, ``label_sk``, ``label_en`` (String),
-            ``statement`` (Enum ``balance``, ``income``), ``business``, ``public``, ``non_profit``,
-            ``single_entry`` (Int32, the first year in which forms of the family have it; null if
-            they have not), ``forms`` (List of Int32, the templates that have it) and ``note``
-            (String, what to mind; null if there is nothing).
-
-        Raises:
-            UsageError: *frame* is not a frame of cells.
-            RegisterError: A form cannot be fetched.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> import polars as pl
-            >>> tables = [[""] * 312, [""] * 134, ["9", "", "", "", "5", "2", "", "", "3", "1"]]
-            >>> tables[2] += [""] * 112
-            >>> report = {"id": 1, "idSablony": 699, "tabulky": tables}
-            >>> found = fk.items(fk.reports.cells(pl.DataFrame([report])))
-            >>> found.filter(item="sales").select("period", "value", "terms").rows()
-            [('current', 8.0, '+3 +4 +5'), ('previous', 3.0, '+3 +4 +5')]
-            >>> fk.items().filter(item="equity").select("label_sk", "label_en", "public").row(0)
-            ('vlastné imanie', 'equity', 2012)
-            >>> fk.items("dlhodobe uvery")["item"].to_list()
-            ['bank_loans_non_current']
-        """
-        return methods.financials.items(self._source, frame, activity)
-
     def financials(
         self,
         units: int | str | Iterable[int | str] | pl.Series | pl.DataFrame | pl.LazyFrame,

@@ -10,6 +10,9 @@ from typing import Any
 
 import polars as pl
 
+from finstat_kit.frames.financials.items import Activity
+from finstat_kit.frames.financials.readings import FigureReader
+from finstat_kit.protocol.forms import FormOf, shipped
 from finstat_kit.protocol.shipped import template_bodies
 
 BUSINESSES = (21, 22, 687, 699)
@@ -56,6 +59,19 @@ def frame(*records: Record) -> pl.DataFrame:
     """Return records as a frame of reports has them."""
     rows = [{name: record.get(name) for name in SCHEMA} for record in records]
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def items_of(
+    reports: pl.DataFrame,
+    period: str = "current",
+    *,
+    activity: Activity = "total",
+    live: FormOf = shipped,
+) -> pl.DataFrame:
+    """Return what `fk.financials` reads of each report of a period, a column per item."""
+    records = reports.with_columns(idUctovnejZavierky=pl.lit(None, pl.Int64))
+    read = FigureReader(shipped, live, activity).of_tables(records).figures
+    return read.filter(period=period).sort("report_id")
 
 
 def drawn(id_: int, template: int, filled: float = 0.35) -> Record:

@@ -24,7 +24,6 @@ from finstat_kit.frames.financials import (
 )
 from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
-from finstat_kit.frames.reports.cells import CELLS
 from finstat_kit.given_units import GIVEN, given_units
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
@@ -106,24 +105,6 @@ def plan_of(source: Source, requests: Mapping[str, tuple[int, int | None]]) -> p
         for name, (number, most) in requests.items()
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=_PLAN, orient="row")
-
-
-def items(
-    source: Source,
-    frame: pl.DataFrame | pl.LazyFrame | str | None,
-    activity: item_rules.Activity,
-) -> pl.DataFrame:
-    """Read named line items out of cells, or list the items; see `Register.items`."""
-    arguments.one_of("activity", activity, get_args(item_rules.Activity))
-    if frame is None or isinstance(frame, str):
-        return item_rules.listed(frame)
-    frame = given_frames.collected("frame", frame)
-    absent = [name for name in CELLS if name not in frame.columns]
-    if absent:
-        raise invalid(
-            "frame", ..., f": no column {absent[0]!r}", give="what fk.reports.cells returns"
-        )
-    return item_rules.items_of(frame, source.register_first, activity)
 
 
 def statement(

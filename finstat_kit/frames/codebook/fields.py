@@ -46,7 +46,6 @@ _MARKS: Final[Mapping[str, tuple[str, ...]]] = {
     "match_units": ("matched_by", "candidates"),
     "match_places": ("given", "how"),
     "cells": ("report_id", "row", "column"),
-    "items": ("report_id", "item"),
     "filings": ("report_ids", "counts"),
     "panel": ("unit_id", "year", "scale_doubtful"),
     "ratios": ("unit_id", "year", "excluded"),
@@ -102,7 +101,7 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
         collection: Any frame of this package, also with columns of one's own beside its own; or a
             name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"`` (records),
             ``"financials"``, ``"filings"``, ``"ratios"``, ``"panel"``, ``"flows"``, ``"summary"``,
-            ``"peers"``, ``"cells"``, ``"items"``, ``"checks"``, ``"count_by"``,
+            ``"peers"``, ``"cells"``, ``"checks"``, ``"count_by"``,
             ``"estimate"``, ``"match_units"`` or ``"match_places"``.
 
     Returns:
@@ -150,7 +149,6 @@ def _results() -> dict[str, Mapping[str, pl.DataType]]:
         "summary": summary.schema([]),
         "peers": peers.PEERS,
         "cells": cells.CELLS,
-        "items": items.ITEMS,
         "checks": check_sums.CHECKS,
         "count_by": count_by.COUNTS,
         "estimate": estimation.ESTIMATES,
@@ -180,7 +178,7 @@ def _names(kind: str) -> frozenset[str]:
         names.add("status")
     if kind == "summary":
         names |= set(labels.NAMED)
-    if kind in ("cells", "items"):
+    if kind == "cells":
         names |= {"label_sk", "label_en", "reason"}
     if kind == "units":
         names.add("given")

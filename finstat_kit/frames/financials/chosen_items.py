@@ -43,6 +43,6 @@ def chosen(
 
 
 def _with_words(text: str) -> str:
-    """Return a hint of the items that `items.listed` has for a text, "" without any."""
-    similar = items.listed(text)["item"].head(3).to_list() if any(map(str.isalnum, text)) else []
+    """Return a hint of the items that `items.items` has for a text, "" without any."""
+    similar = items.items(text)["item"].head(3).to_list() if any(map(str.isalnum, text)) else []
     return f"did you mean {', '.join(map(repr, similar))}? " if similar else ""

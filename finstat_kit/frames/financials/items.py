@@ -11,33 +11,18 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from finstat_kit import arguments
-from finstat_kit.errors import invalid
-from finstat_kit.frames.reports.cells import CELLS, REASON
-from finstat_kit.frames.reports.sums import Amounts, in_cents
+from finstat_kit.calls import checked_call
+from finstat_kit.frames.reports.cells import CELLS, layout_of
 from finstat_kit.frames.reports.templates import PERIOD
 from finstat_kit.frames.text.slovak import folded_words
 from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form, FormOf, Row
+from finstat_kit.protocol.forms import Form, Row
 from finstat_kit.protocol.shipped import read
 
-ITEMS: Final = pl.Schema(
-    {
-        "report_id": pl.Int64(),
-        "template": pl.Int32(),
-        "period": PERIOD,
-        "item": pl.String(),
-        "value": pl.Float64(),
-        "table": pl.Int16(),
-        "rows": pl.List(pl.Int16),
-        "terms": pl.String(),
-        "reason": REASON,
-    }
-)
 Activity = Literal["total", "main", "business"]
 Family = Literal["business", "public", "non_profit", "single_entry"]
 # Forms that are filed together and hold the items among them, those in force first.
@@ -84,7 +69,6 @@ OTHER_ON_21: Final = (
     "non_current_assets", "non_current_financial_assets", "current_assets",
     "current_assets_with_accruals",
 )  # fmt: skip
-CELL: Final = ["template", "table", "row", "column"]
 _NUMBERS: Final = re.compile(r"[0-9]+")
 _NOT_IN_MARKS: Final = re.compile(r"[\W_]+")
 
@@ -140,26 +124,56 @@ def columns_of(figures: pl.DataFrame) -> list[str]:
     return [name for name in names() if name in figures.columns]
 
 
-def listed(text: str | None = None) -> pl.DataFrame:
-    """Return the items, or those with all words of a text; see `Register.items`."""
+@checked_call
+def items(text: str | None = None) -> pl.DataFrame:
+    """List the items of financial statements, or search them. Sends no request.
+
+    An item is the same figure on every form that has it: a signed list of rows of each. In an item
+    of several rows a blank row counts as 0 if another row, or the sum row of their block, is
+    filled; an item of blanks only is null. Assets are read from the net column. The forms of
+    businesses, public bodies, non-profits and single-entry filers have items; if a row of the
+    register's own form is another than that of the package's, the item is null.
+
+    Args:
+        text: Lists the items with all of its words, or their beginnings, in the name or a label of
+            either language; None lists all.
+
+    Returns:
+        One row per item: ``item``, ``label_sk``, ``label_en`` (String), ``statement`` (Enum
+        ``balance``, ``income``), ``business``, ``public``, ``non_profit``, ``single_entry`` (Int32,
+        the first year in which forms of the family have it; null if they have not), ``forms`` (List
+        of Int32, the templates that have it) and ``note`` (String, what to mind; null if there is
+        nothing).
+
+    Raises:
+        UsageError: The text has no words.
+
+    Example:
+        >>> import finstat_kit as fk
+        >>> fk.items().filter(item="equity").select("label_sk", "label_en", "public").row(0)
+        ('vlastné imanie', 'equity', 2012)
+        >>> fk.items("dlhodobe uvery")["item"].to_list()
+        ['bank_loans_non_current']
+    """
     rows = [
         (item.name, item.label_sk, item.label_en, item.statement,
          *(_first_year(item, family) for family in FAMILIES), list(item.forms), item.note)
         for item in item_table()
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema=LISTED, orient="row")
-    return table if text is None else searched(table, text, "words of a name, or cells")
+    return table if text is None else searched(table, "text", text, "words of a name")
 
 
-def searched(table: pl.DataFrame, text: str, give: str) -> pl.DataFrame:
+def searched(table: pl.DataFrame, argument: str, text: str, give: str) -> pl.DataFrame:
     """Return the rows with all words of a text, or their beginnings, in the name or a label.
 
     Args:
         table: The name in its first column.
-        text: As given by ``frame=``.
+        argument: What the text is given by.
+        text: As given.
         give: What to give instead of a text without words.
     """
-    text = arguments.sought("frame", text, give)
+    text = arguments.sought(argument, text, give)
     words = pl.select(folded_words(pl.lit(text))).item().split()
     names = folded_words(pl.concat_str(table.columns[0], "label_sk", "label_en", separator=" "))
     return table.filter(names.str.contains(f" {word}", literal=True) for word in words)
@@ -200,103 +214,37 @@ def forms_with(parts: Sequence[str]) -> list[int]:
     ]
 
 
-def terms_of(parts: pl.DataFrame) -> dict[tuple[str, str], list[tuple[float, int]]]:
-    """Return the terms of each item and period as `Amounts.up` takes them.
+def parts_of(
+    form: Form, live: Form | None, activity: Activity, wanted: frozenset[str] | None
+) -> tuple[pl.DataFrame, bool]:
+    """Return the cells of a form that items are made of, and whether captions are as expected.
+
+    An item of a row with another caption has no cells.
 
     Args:
-        parts: Result of `parts_of` with ``cell``, the row of each cell in the matrix.
-    """
-    terms: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for item, period, *term in parts.select("item", "period", "sign", "cell").iter_rows():
-        terms.setdefault((item, period), []).append((term[0], term[1]))
-    return terms
-
-
-def items_of(cells: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
-    """Return the items of cells; see `Register.items`.
-
-    Args:
-        cells: As `CellReader` returns them, of whichever templates.
-        live: Returns the form whose captions are compared, None where there is none to compare.
+        form: By which cells are read.
+        live: Whose captions are compared with those of the items; None where there is none.
         activity: Which column of costs and revenue is read where there are several.
-    """
-    cells = cells.unique(["report_id", *CELL], keep="first", maintain_order=True)
-    _refuse_blanks(cells)
-    cells = cells.filter(is_read(activity))
-    reports = cells.select("report_id", "template").unique(maintain_order=True)
-    if reports.is_empty():
-        return pl.DataFrame(schema=ITEMS)
-    parts = parts_of(cells.select(*CELL, "period", "measure").unique(), live, activity)
-    keys = parts.select(CELL).unique(maintain_order=True).with_row_index("cell")
-    terms = terms_of(parts.join(keys, on=CELL, maintain_order="left"))
-    placed = cells.join(reports.with_row_index("report"), on=["report_id", "template"])
-    amounts = Amounts((keys.height, reports.height), placed.join(keys, on=CELL))
-    templates = reports["template"].unique().sort().to_list()
-    figures = [
-        reports.select(
-            "report_id", "template", pl.lit(period, PERIOD).alias("period"), item=pl.lit(name),
-            at=pl.int_range(pl.len()),
-            value=in_cents({"value": sums.amounts})["value"],
-            has_text=pl.Series(np.isnan(sums.values), dtype=pl.Boolean),
-        )
-        for period in ("current", "previous")
-        for name in of_families(FAMILY_OF[template] for template in templates)
-        for sums in [amounts.up(terms.get((name, period), ()))]
-    ]  # fmt: skip
-    return (
-        pl.concat(figures)
-        .sort("at", maintain_order=True)
-        .join(
-            _of_forms(templates, live), on=["template", "item"], how="inner", maintain_order="left"
-        )
-        .with_columns(
-            reason=pl.when("has_text").then(pl.lit("not_a_number", REASON)).otherwise("reason")
-        )
-        .select(ITEMS.names())
-    )
-
-
-def _refuse_blanks(cells: pl.DataFrame) -> None:
-    """Refuse cells with blanks, in which what is no number looks as what is blank.
-
-    Raises:
-        UsageError: A report has a row for each cell of its form, and some without a value.
-    """
-    each = cells.group_by("report_id", "template").agg(pl.len(), pl.col("value").has_nulls())
-    for template, number in each.filter("value").select("template", "len").unique().iter_rows():
-        form = forms.shipped(template)
-        if form is not None and number == sum(table.cells for table in form.tables):
-            raise invalid(
-                "frame",
-                ...,
-                ": it has the blank cells too, which are not told from those that are no numbers",
-                give="fk.reports.cells(reports), without blanks=True",
-            )
-
-
-def parts_of(layout: pl.DataFrame, live: FormOf, activity: Activity) -> pl.DataFrame:
-    """Return the cells that items are made of, where the captions are those of the items.
-
-    Args:
-        layout: What the cells of the forms mean, by template, table, row and column.
-        live: Returns the form whose captions are compared, None where there is none to compare.
-        activity: Which column of costs and revenue is read where there are several.
+        wanted: Names of items; None for all.
 
     Returns:
-        ``template``, ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
+        ``table``, ``row``, ``column``, ``period``, ``item`` and ``sign`` (Float64).
     """
-    templates = layout["template"].unique().sort().to_list()
-    table = _of_forms(templates, live).filter(pl.col("reason").is_null())
-    parts = table.explode("lines").unnest("lines")
-    return (
-        layout.filter(is_read(activity))
-        .select(
-            *CELL,
-            period=pl.when(_UNTOTALLED).then(pl.lit("current", PERIOD)).otherwise("period"),
-        )
-        .join(parts.select("template", "table", "row", "item", "sign"),
-              on=["template", "table", "row"])
-    )  # fmt: skip
+    lines, mismatched = [], False
+    for item in item_table():
+        table, own = item.forms.get(form.id, (0, ()))
+        if own and live is not None and not rows_match(live, form.id, table, own):
+            mismatched = True
+        elif wanted is None or item.name in wanted:
+            lines += [(table, line.row, item.name, line.sign) for line in own]
+    schema = {name: CELLS[name] for name in ("table", "row")}
+    schema |= {"item": pl.String(), "sign": pl.Float64()}
+    period = pl.when(_UNTOTALLED).then(pl.lit("current", PERIOD)).otherwise("period")
+    cells = layout_of({form.id: form}, CELLS).filter(is_read(activity))
+    parts = cells.select("table", "row", "column", period=period).join(
+        pl.DataFrame(lines, schema, orient="row"), on=["table", "row"]
+    )
+    return parts, mismatched
 
 
 def is_read(activity: Activity) -> pl.Expr:
@@ -307,41 +255,7 @@ def is_read(activity: Activity) -> pl.Expr:
     of_period = pl.col("period").is_not_null() & (
         pl.col("measure").is_null() | pl.col("measure").is_in(["net", activity])
     )
-    added = _UNTOTALLED & pl.lit(activity == "total")
-    return pl.col("template").is_in(TEMPLATES) & (of_period | added)
-
-
-def is_mismatched(template: int, live: FormOf) -> bool:
-    """Return whether a form has another caption than an item expects; *live* as in `parts_of`."""
-    return "caption_mismatch" in _of_forms([template], live)["reason"]
-
-
-def _of_forms(templates: list[int], live: FormOf) -> pl.DataFrame:
-    """Return the items of the families of forms: table and rows on each, or why there are none."""
-    rows = []
-    for template in templates:
-        form = live(template)
-        for item in of_families([FAMILY_OF[template]]):
-            table, lines = _by_name()[item].forms.get(template, (None, ()))
-            reason = None
-            if table is None:
-                reason = "item_not_in_form"
-            elif form is not None and not rows_match(form, template, table, lines):
-                reason = "caption_mismatch"
-            own = [line.row for line in lines if line.sign]
-            parts = [{"sign": line.sign, "row": line.row} for line in lines]
-            terms = _by_name()[item].terms(template) if own else None
-            rows.append((template, item, table, own or None, terms, reason, parts))
-    schema = {
-        name: ITEMS[name] for name in ("template", "item", "table", "rows", "terms", "reason")
-    }
-    part = pl.Struct({"sign": pl.Float64, "row": CELLS["row"]})
-    return pl.DataFrame(rows, schema={**schema, "lines": pl.List(part)}, orient="row")
-
-
-@cache
-def _by_name() -> dict[str, Item]:
-    return {item.name: item for item in item_table()}
+    return of_period | (_UNTOTALLED & pl.lit(activity == "total"))
 
 
 def rows_match(form: Form, template: int, table: int, lines: Iterable[Line]) -> bool:

@@ -310,7 +310,11 @@ def listed(text: str | None = None) -> pl.DataFrame:
         for name, formula in _ALL.items()
     ]  # fmt: skip
     table = pl.DataFrame(rows, schema=LISTED, orient="row")
-    return table if text is None else items.searched(table, text, "words of a name, or figures")
+    return (
+        table
+        if text is None
+        else items.searched(table, "frame", text, "words of a name, or figures")
+    )
 
 
 def columns_of(name: str) -> list[str]:

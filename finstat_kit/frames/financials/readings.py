@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.financials import items
-from finstat_kit.frames.reports.cells import CELLS, REASON, CellReader, layout_of
+from finstat_kit.frames.reports.cells import REASON, CellReader
 from finstat_kit.frames.reports.sums import (
     Amounts,
     FormSums,
@@ -45,7 +45,7 @@ _CONTENTS: Final = pl.Schema({"report_id": pl.Int64(), "content": pl.String()})
 # The size of a matrix of cells and reports. Small: each thread keeps the memory of the largest one
 # that it freed.
 _CELLS: Final = 1_000_000
-_PLACE: Final = items.CELL[1:]
+_PLACE: Final = ["table", "row", "column"]
 _FIGURES: Final = pl.Schema(
     {
         "report_id": pl.Int64(),
@@ -264,13 +264,10 @@ def _planned(
         checks: Columns of checks.
         periods: Of the items.
     """
-    sums, template = FormSums(form), form.id
-    parts = items.parts_of(layout_of({template: form}, CELLS), lambda _: live, activity)
-    parts = parts.filter(pl.col("period").is_in(periods))
-    if wanted is not None:
-        parts = parts.filter(pl.col("item").is_in(wanted))
-    parts = parts.with_columns(cell=sums.place)
-    condition, read_cells = pl.col("template") == template, np.arange(sums.cells)
+    sums = FormSums(form)
+    parts, mismatched = items.parts_of(form, live, activity, wanted)
+    parts = parts.filter(pl.col("period").is_in(periods)).with_columns(cell=sums.place)
+    condition, read_cells = pl.col("template") == form.id, np.arange(sums.cells)
     if "sums_failing" not in checks:
         sides = balance_totals(form) if "balance_difference" in checks else None
         read = parts.select(_PLACE)
@@ -280,14 +277,17 @@ def _planned(
     places = np.full(sums.cells, -1)
     places[read_cells] = np.arange(len(read_cells))
     totals = sums.totals if "balance_difference" in checks else None
+    terms: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for item, period, sign, cell in parts.select("item", "period", "sign", "cell").iter_rows():
+        terms.setdefault((item, period), []).append((sign, int(places[cell])))
     return _Plan(
         sums,
-        items.terms_of(parts.with_columns(cell=pl.Series(places).gather(parts["cell"]))),
+        terms,
         None if totals is None else (int(places[totals[0]]), int(places[totals[1]])),
         condition,
         places,
         max(len(read_cells), 1),
-        items.is_mismatched(template, lambda _: live),
+        mismatched,
     )
 
 

@@ -769,7 +769,7 @@ def test_a_record_without_a_year_is_a_row_only_of_a_unit_without_any() -> None:
 
 
 @pytest.mark.slow
-def test_another_currency_is_read_by_items() -> None:
+def test_another_currency_is_read_by_cells() -> None:
     """Amounts are null with the reason, the currency is named, the cells have them as filed."""
     sample, unit, _ = filed_as("other_currency", 2016)
 
@@ -781,8 +781,7 @@ def test_another_currency_is_read_by_items() -> None:
     assert money["balance_difference"].null_count() == money.height
     with pytest.warns(UserWarning, match="some amounts are not in euro"):
         cells = sample.reports.cells(sample.reports.get(money["report_id"].head(1)))
-    amounts = sample.items(cells).filter(item="total_assets", period="current")
-    assert amounts["value"].null_count() == 0
+    assert cells["value"].count() == cells.height > 0
 
 
 @pytest.mark.slow
@@ -795,10 +794,6 @@ def test_a_number_that_cannot_be_read_has_the_reason() -> None:
     assert (row["total_assets"], row["reason"]) == (None, "not_a_number")
     assert row["balance_difference"] is None
     assert row["equity"] is not None
-    with pytest.warns(UserWarning, match="some reports gave no number"):
-        cells = sample.reports.cells(sample.reports.get([row["report_id"]]))
-    odd = sample.items(cells).filter(reason="not_a_number")
-    assert set(odd["item"]) == {"total_assets"}
 
 
 @pytest.mark.slow

@@ -75,7 +75,7 @@ def results(folder: Path) -> dict[str, pl.DataFrame]:
     return {
         "units": units, "reports": reports, "find": SAMPLE.units.find(["vzor"]),
         "financials": money, "filings": SAMPLE.filings(units, 2015), "cells": cells,
-        "items": SAMPLE.items(cells.drop("label_sk", "label_en")), "list of items": SAMPLE.items(),
+        "list of items": fk.items(),
         "ratios": fk.ratios(money), "list of ratios": fk.ratios(), "panel": panel, "flows": flows,
         "growth": fk.growth(panel, ["sales", "roa"]),
         "summary": fk.summary(money, "sales", by=["kraj", "section"]),
@@ -284,7 +284,7 @@ def test_ratios_are_searched_as_items_are() -> None:
 
 def test_a_search_without_words_is_refused() -> None:
     """It would list all items."""
-    with pytest.raises(fk.UsageError, match="give words of a name, or cells"):
+    with pytest.raises(fk.UsageError, match="give words of a name"):
         fk.items("…")
     with pytest.raises(fk.UsageError, match="has 201 characters; give at most 200") as refused:
         fk.items("a" * 201)

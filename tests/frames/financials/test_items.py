@@ -12,13 +12,12 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit.frames.financials import items
-from finstat_kit.protocol.forms import shipped
+from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder
 from tests.support.examples import quick
 from tests.support.expected_figures import FACTS, figures_of
-from tests.support.filings import BUSINESSES, drawn, frame, report, sizes
-from tests.support.registers import Altered
+from tests.support.filings import BUSINESSES, drawn, frame, items_of, report, sizes
 from tests.support.scripts import script
 
 
@@ -28,10 +27,12 @@ def recorded_reports(folder: Path) -> pl.DataFrame:
     return kind.frame([kind.read(json.dumps(one).encode(), one["id"]) for one in found])
 
 
-def found(reports: pl.DataFrame, period: str = "current") -> dict[str, float | None]:
+def found(reports: pl.DataFrame, period: str = "current") -> dict[str, float]:
     """Return the items of reports, of those that have each."""
-    rows = fk.items(fk.reports.cells(reports)).filter(period=period).drop_nulls("value")
-    return dict(rows.select("item", "value").iter_rows())
+    rows = items_of(reports, period)
+    return {
+        name: rows[name].drop_nulls()[0] for name in items.columns_of(rows) if rows[name].count()
+    }
 
 
 def filled(template: int, values: dict[tuple[int, int], str]) -> pl.DataFrame:
@@ -174,24 +175,23 @@ def test_rows_that_others_took() -> None:
         filled(template, values).with_columns(id=pl.lit(id_, pl.Int64))
         for id_, (template, values, _) in enumerate(MISTAKES)
     )
-    rows = fk.items(fk.reports.cells(reports)).filter(period="current")
+    rows = items_of(reports)
 
     for id_, (template, _, expected) in enumerate(MISTAKES):
-        got = dict(rows.filter(report_id=id_).select("item", "value").iter_rows())
+        got = rows.filter(report_id=id_).row(0, named=True)
         assert {name: got[name] for name in expected} == expected, (template, expected)
 
 
 def test_rows_of_another_form_are_never_read() -> None:
     """The rows of 699 on a 687: the same cells mean other items, or no number comes out at all."""
     tables = [["7", ""] * 23, ["7", ""] * 22, ["7", ""] * 38]
-    own = fk.items(fk.reports.cells(frame(report(1, 687, tables))))
-    absent = own.filter(pl.col("reason") == "item_not_in_form", period="current")
+    own = found(frame(report(1, 687, tables)))
 
-    assert set(absent["item"]) == {
+    assert set(own).isdisjoint(
         fact["item"] for fact in FACTS if fact["form_699"] and not fact["form_687"]
-    }
-    with pytest.warns(UserWarning, match="some reports gave no number"):
-        assert fk.items(fk.reports.cells(frame(report(1, 699, tables)))).is_empty()
+    )
+    assert own["equity"] == 7.0
+    assert items_of(frame(report(1, 699, tables))).is_empty()
 
 
 @pytest.mark.parametrize(
@@ -210,64 +210,54 @@ def test_blanks_in_an_item_of_several_rows(
 
 
 def test_a_blank_item_stays_blank() -> None:
-    """Neither 0 nor a reason: sales are null where no row of them is filled."""
-    rows = fk.items(fk.reports.cells(filled(699, {(2, 2): "5"}))).filter(period="current")
+    """It is not 0: sales are null where no row of them is filled."""
+    rows = items_of(filled(699, {(2, 2): "5"}))
 
-    assert rows.filter(item="sales").select("value", "reason").row(0) == (None, None)
-    assert rows.filter(item="operating_revenue")["value"].to_list() == [5.0]
-    assert rows.height == len(items.of_families(["business"]))
+    assert rows["sales"].to_list() == [None]
+    assert rows.select("has_text", "has_other_caption").row(0) == (False, False)
+    assert rows["operating_revenue"].to_list() == [5.0]
+    on_form = [item.name for item in items.item_table() if 699 in item.forms]
+    assert items.columns_of(rows) == on_form
 
 
 @pytest.mark.parametrize("template", quick(BUSINESSES, 2))
 def test_items_of_drawn_reports(template: int) -> None:
     """Every item in both periods is what plain Python reads by the facts."""
     records = [drawn(100 * template + number, template) for number in range(8)]
-    rows = fk.items(fk.reports.cells(frame(*records)))
-    for record in records:
-        tables = {template: record["tabulky"]}
-        for period in ("current", "previous"):
+    for period in ("current", "previous"):
+        rows = items_of(frame(*records), period)
+        for record in records:
+            tables = {template: record["tabulky"]}
             expected = figures_of(tables, previous=period == "previous")  # type: ignore[arg-type]
-            own = rows.filter(report_id=record["id"], period=period)
-            got = dict(own.select("item", "value").iter_rows())
-            # The items of other families have no rows.
+            own = rows.filter(report_id=record["id"]).row(0, named=True)
+            got = {name: own[name] for name in items.columns_of(rows)}
+            # The items of other forms have no columns.
             assert dict.fromkeys(expected) | got == {
                 k: None if v is None else float(v) for k, v in expected.items()
             }
 
 
-@pytest.mark.slow
-def test_a_report_that_stands_twice_counts_once() -> None:
-    """And so do its cells."""
-    cells = fk.reports.cells(filled(699, {(2, 3): "100", (2, 5): "40"}))
-
-    assert fk.items(pl.concat([cells, cells])).equals(fk.items(cells))
-
-
 def test_another_caption_gives_no_number() -> None:
-    """Where the register's form says something else in a row, its items are null, with a reason."""
+    """Where the register's form says something else in a row, no item of it is read."""
 
-    def altered(body: bytes) -> bytes:
-        return body.replace(b"Vlastn\xc3\xa9 imanie r. 81", b"Vlastn\xc3\xa9 zdroje r. 81")
+    def altered(template: int) -> Form | None:
+        form = shipped(template)
+        assert form is not None
+        table = form.tables[1]
+        rows = [
+            row._replace(label_sk=row.label_sk.replace("Vlastné imanie r. 81", "Vlastné zdroje"))
+            for row in table.rows
+        ]
+        return form._replace(
+            tables=(form.tables[0], table._replace(rows=tuple(rows)), form.tables[2])
+        )
 
     reports = filled(699, {(1, 80): "7", (1, 101): "9"})
-    with fk.using(Altered({"sablona": altered})):
-        rows = fk.items(fk.reports.cells(reports)).filter(period="current")
+    (own,) = items_of(reports, live=altered).to_dicts()
 
-    off = rows.filter(pl.col("reason") == "caption_mismatch")
-    assert off.select("item", "value").rows() == [
-        ("equity", None),
-        ("retained_earnings", None),  # whose block it is
-    ]
-    assert rows.filter(item="liabilities")["value"].to_list() == [9.0]
-
-
-def test_what_are_no_cells() -> None:
-    """A frame of something else is refused."""
-    with pytest.raises(fk.UsageError, match="no column 'report_id'"):
-        fk.items(pl.DataFrame({"id": [1]}))
-    with pytest.raises(fk.UsageError, match="frame is a"):
-        fk.items([1])  # type: ignore[arg-type]
-    assert fk.items(fk.reports.cells(frame())).schema == items.ITEMS
+    # That of another item, too, whose block it is.
+    assert own.keys().isdisjoint(["equity", "retained_earnings"])
+    assert (own["liabilities"], own["has_other_caption"]) == (9.0, True)
 
 
 def test_the_list_of_items_needs_no_register() -> None:
@@ -291,17 +281,7 @@ def test_the_sum_of_a_block_that_is_no_number_leaves_its_parts() -> None:
     """It only shows that blanks are zeros: the item is the sum of its parts."""
     parts = {(1, 122): "30", (1, 136): "2", (1, 139): "3", (1, 140): "1"}
 
-    with pytest.warns(UserWarning, match="gave no number"):
-        values = found(filled(699, parts | {(1, 101): "x"}))
+    values = found(filled(699, parts | {(1, 101): "x"}))
 
     name = "current_liabilities_total"
     assert values[name] == found(filled(699, parts))[name]
-
-
-def test_cells_with_blanks_are_no_cells_of_items() -> None:
-    """A blank looks as a cell that is no number; the error has the cure."""
-    reports = filled(699, {(2, 5): "50"})
-
-    with pytest.raises(fk.UsageError, match=r"frame: it has the blank cells too.*blanks=True"):
-        fk.items(fk.reports.cells(reports, blanks=True))
-    assert found(reports)["sales"] == 50.0
