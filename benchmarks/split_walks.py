@@ -27,7 +27,7 @@ class Slow(fk.Register):
 
     def __init__(self, ids: Ints, *, page_size: int = 10_000) -> None:
         line = Line(ids, np.ones(len(ids), dtype=np.uint16))
-        store = population.load()
+        store = population.default()
         self._store = replace(store, lines={**store.lines, UNITS: line})
         carrier = InProcess(self._answer)
         super().__init__("slow:", page_size=page_size, tries=1, transport=carrier)

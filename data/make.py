@@ -1,7 +1,7 @@
 """Make what is made of the facts: ``python data/make.py``.
 
-It writes ``sample.npz``, ``forms/``, ``items.json`` and, as `description` describes the embedded
-register, ``openapi/``.
+It writes ``forms/``, ``items.json`` and, as `description` describes the embedded register,
+``openapi/``.
 
 The other files here are facts: ``codelists/`` holds codes and labels of the Statistical Office in
 the form of the register's replies. In ``facts/`` seven files say how the sample is drawn.
@@ -39,7 +39,6 @@ from typing import Final
 import orjson
 
 from finstat_kit.protocol import forms
-from finstat_kit.service.state import population
 
 Json = dict[str, object]
 
@@ -358,7 +357,6 @@ def main() -> None:
     """Write the files."""
     from description import bodies as descriptions  # beside this file, when it is run
 
-    population.save(population.draw(), FOLDER / "sample.npz")
     files = {f"forms/{id_}.json": body for id_, body in bodies().items()}
     files |= {f"openapi/{name}": body for name, body in descriptions().items()}
     for name, body in (files | {"items.json": items()}).items():

@@ -416,7 +416,9 @@ def sample(
     if codelists is not None:
         codelists = arguments.path("codelists", codelists, "codelists")
     default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
-    drawn = population.load() if default else population.draw(units, seed=seed, codelists=codelists)
+    drawn = (
+        population.default() if default else population.draw(units, seed=seed, codelists=codelists)
+    )
     store = with_filings(drawn, seed=seed)
     folder = None if codelists is None else Path(codelists).absolute()
     identity = f"finstat_kit sample; seed={seed}; units={units}"

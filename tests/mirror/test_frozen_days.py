@@ -20,7 +20,7 @@ import finstat_kit as fk
 from finstat_kit.errors import MirrorError
 from finstat_kit.mirror.local_register import Frozen
 from finstat_kit.protocol.wire import Reply
-from finstat_kit.service.state.population import load
+from finstat_kit.service.state.population import default
 from tests.support.kills import at_writes
 from tests.support.mirrors import CODELISTS, LISTS, listings_of_runs, points
 from tests.support.registers import Watched
@@ -73,7 +73,7 @@ def with_a_region_more(path: str, query: str) -> Reply | None:
     """Answer the regions with one more than the sample has."""
     if path != "/api/kraje":
         return None
-    body = load().codelists["kraje"]
+    body = default().codelists["kraje"]
     more = body.replace(b'"lokacie":[', b'"lokacie":[{"kod":"SK0X0","nazov":{"sk":"Nov\xc3\xbd"}},')
     return Reply(200, {}, more)
 

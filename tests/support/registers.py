@@ -35,7 +35,7 @@ def line_of(changes: Mapping[int, date]) -> Line:
 
 def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store:
     """Return a store whose four id lines are *changes*: id and day of last change."""
-    like = like or population.load()
+    like = like or population.default()
     line = line_of(changes)
     n = len(line.ids)
     columns = {name: np.resize(column, n) for name, column in like.columns.items()}

@@ -20,12 +20,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.errors import UsageError
-from finstat_kit.protocol.records import Classification, decoded
-from finstat_kit.protocol.shipped import data_folder, facts
+from finstat_kit.errors import invalid
+from finstat_kit.protocol.shipped import facts
 from finstat_kit.protocol.wire import BEGINNING, UNITS
 from finstat_kit.service.state.line import Ints, Line
-from finstat_kit.service.state.places import codelist_bodies, places_of
+from finstat_kit.service.state.places import codelist_bodies, entries_of, places_of
 from finstat_kit.service.state.store import (
     DELETED,
     LIVING,
@@ -85,57 +84,27 @@ def draw(
 ) -> Store:
     """Draw a register of *units* units."""
     bodies = codelist_bodies(codelists)
-    places, weights = places_of(bodies)
-    tables = code_tables(bodies)
-    drawn_from = {"sidla": weights} | {name: tables[column] for column, name in _CODES.items()}
-    for name, entries in drawn_from.items():
-        if not entries:
-            raise UsageError(
-                f": {name}.json has no entries to draw units from",
-                argument="codelists",
-                value=str(codelists),
-                cure="give it some, or remove the file",
-            )
+    entries = entries_of(bodies)
+    places, weights = places_of(entries)
+    # What the code columns point into: the codes of their codelists, in order.
+    tables = {
+        column: tuple(str(entry.kod) for entry in entries[name]) for column, name in _CODES.items()
+    }
+    if not all([weights, *tables.values()]):
+        raise invalid("codelists", ..., "has a file without entries to draw units from")
     raw = _Raw(seed)
 
     ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
     columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
     public = _fit_to_legal_forms(columns, tables, places, weights)
-    return Store(
-        {UNITS: Line(ids, _later(raw, changed, columns, public))}, columns, tables, places, bodies,
-        TODAY,
-    )  # fmt: skip
+    line = Line(ids, _later(raw, changed, columns, public))
+    return Store({UNITS: line}, columns, tables, places, bodies, TODAY)
 
 
-def save(store: Store, path: Path) -> None:
-    """Write what was drawn, codelists aside, to a compressed file of arrays."""
-    arrays: dict[str, NDArray[np.generic]] = {f"column {k}": v for k, v in store.columns.items()}
-    arrays["gaps"] = np.diff(store.units.ids, prepend=0).astype(np.int32)
-    arrays["changed"] = store.units.changed
-    # Mypy takes the names for numpy's own keyword; they are the arrays' names.
-    np.savez_compressed(path, **arrays)  # type: ignore[arg-type]
-
-
-def load(path: Path | None = None) -> Store:
-    """Read the default sample that `save` wrote."""
-    bodies = codelist_bodies()
-    with np.load(path or data_folder() / "sample.npz", allow_pickle=False) as arrays:
-        line = Line(np.cumsum(arrays["gaps"], dtype=np.int64), arrays["changed"])
-        columns = {
-            key.removeprefix("column "): arrays[key] for key in arrays if key.startswith("column ")
-        }
-    places, _ = places_of(bodies)
-    return Store({UNITS: line}, columns, code_tables(bodies), places, bodies, TODAY)
-
-
-def code_tables(bodies: Mapping[str, bytes]) -> dict[str, tuple[str, ...]]:
-    """Return what the code columns point into: the codes of their codelists, in order."""
-    return {
-        column: tuple(
-            str(entry.kod) for entry in decoded(bodies[name], Classification).klasifikacie
-        )
-        for column, name in _CODES.items()
-    }
+@cache
+def default() -> Store:
+    """Return the default sample's register, drawn once: a store never changes."""
+    return draw()
 
 
 def _change_days(raw: _Raw, n: int) -> NDArray[np.uint16]:

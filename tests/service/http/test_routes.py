@@ -27,7 +27,7 @@ from tests.support.wire import get
 
 LISTS = ["uctovne-jednotky", "uctovne-zavierky", "uctovne-vykazy", "vyrocne-spravy"]
 DAY = date(2024, 5, 17)
-DEFAULT = population.load()
+DEFAULT = population.default()
 
 
 @pytest.fixture(scope="module")

@@ -134,7 +134,7 @@ OTHERS = [
         "/api//kraje", "/api/../x", "/api/../api/kraje", "/./api/kraje", "/api/%2e%2e/x",
         "/api/%2E%2E/api/kraje", "/api/%2e%2e%2fx", "/api/%6braje", "/api%2Fkraje", "/api/kraje%00",
         "/%00", "/api/kraje%", "/api/kraje%FF", "/api/kraje/../../../../../../etc/passwd",
-        "/..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "/data/sample.npz", "/", "/api", "/api/",
+        "/..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "/data/items.json", "/", "/api", "/api/",
         "/api/nic", "/api/kraje;a=1", "/api/kraje.json", "/api/zostavajuce-id/kraje",
         "/api/zostavajuce-id", "/api/zostavajuce-id/", "/api\\kraje", "/api/openapi.json", "*",
         "/uctovne-jednotky", "/favicon.ico", "/api/nic?max-zaznamov=x",
