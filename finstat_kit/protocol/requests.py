@@ -41,6 +41,7 @@ class Request(Generic[T]):
         cap: Maximum number of bytes of a body, unpacked.
         is_file: Whether it is a file of a web server: its deadline is for the next byte, and none
             is for the whole.
+        is_kept: Whether a good reply to it is written to a cache file.
     """
 
     path: str
@@ -48,6 +49,7 @@ class Request(Generic[T]):
     parameters: Mapping[str, str | int] = field(default_factory=dict)
     cap: int = wire.PAGE_CAP
     is_file: bool = False
+    is_kept: bool = True
 
     @property
     def target(self) -> str:
@@ -219,7 +221,7 @@ def template(id_: int) -> Request[Form]:
 
 def attachment(id_: int, read: Callable[[bytes], bytes], cap: int) -> Request[bytes]:
     """Return the request of a file, whose bytes *read* checks [Details]."""
-    return Request(f"/{wire.ATTACHMENT}/{id_}", read, cap=cap)
+    return Request(f"/{wire.ATTACHMENT}/{id_}", read, cap=cap, is_kept=False)
 
 
 def codelist(of: wire.Codelist) -> Request[pl.DataFrame]:

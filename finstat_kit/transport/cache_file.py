@@ -7,6 +7,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -23,11 +24,14 @@ Result = TypeVar("Result")
 _KIND: Final = 0x66736B63  # application_id: a file of this package
 _FORMAT: Final = 3  # user_version
 # `about`, `facts` and `body` are packed with what they belong to, under the checksum of zlib.
-_TABLES: Final = """
+_TABLES: Final = f"""
+    PRAGMA application_id = {_KIND};
+    PRAGMA user_version = {_FORMAT};
     CREATE TABLE about (id INTEGER PRIMARY KEY CHECK (id = 1), about BLOB);
     CREATE TABLE replies (
         target TEXT PRIMARY KEY, day TEXT, fetched REAL, facts BLOB, body BLOB);
 """
+_PRAGMAS: Final = "SELECT * FROM pragma_schema_version, pragma_application_id, pragma_user_version"
 _WAIT: Final = 0.4  # seconds for another process; its commits take milliseconds, and Ctrl-C waits
 _LAST: Final = 1e11  # seconds since 1970: the year 5138
 
@@ -245,21 +249,16 @@ class CacheFile:
         """Return the register that a file names, None before it names one.
 
         Raises:
-            UsageError: It is of another register, or another program's.
-            CacheError: It is of another version.
+            UsageError: It is of another register.
+            CacheError: It is of another program or version.
         """
-
-        def number(name: str) -> int:
-            return int(file.execute(f"PRAGMA {name}").fetchone()[0])
-
-        if not number("schema_version"):
+        tables, kind, number = file.execute(_PRAGMAS).fetchone()
+        if not tables:
             return None
-        if number("application_id") != _KIND:
-            raise UsageError(f"{str(self.path)!r} is not a cache file", cure="give another")
-        if number("user_version") != _FORMAT:
+        if (kind, number) != (_KIND, _FORMAT):
             raise CacheError(
-                f"the file {self.path} was written by another version of finstat_kit; "
-                "update finstat_kit, or give another file"
+                f"the file {self.path} is no cache file of this version of finstat_kit",
+                cure="update finstat_kit, or give another file",
             )
         ((packed,),) = file.execute("SELECT about FROM about")
         written = About(**json.loads(zlib.decompress(packed)))
@@ -290,8 +289,6 @@ class CacheFile:
             if (written := self._about_in(file, self.about)) is None:
                 for statement in _TABLES.split(";")[:-1]:
                     file.execute(statement)
-                file.execute(f"PRAGMA application_id = {_KIND}")
-                file.execute(f"PRAGMA user_version = {_FORMAT}")
             about = replace(self.about, today=self._today().isoformat())
             if written != about:
                 packed = zlib.compress(json.dumps(asdict(about)).encode())
@@ -311,11 +308,9 @@ class CacheFile:
             with self._lock:
                 if stop is not None and stop.is_set():
                     raise Stopped
-                file = sqlite3.connect(
-                    f"file:{quote(str(self._file))}?mode={mode}",
-                    uri=True, timeout=_WAIT, isolation_level=None,
-                )  # fmt: skip
-                try:
+                uri = f"file:{quote(str(self._file))}?mode={mode}"
+                opened = sqlite3.connect(uri, uri=True, timeout=_WAIT, isolation_level=None)
+                with closing(opened) as file:  # without a commit it is rolled back
                     # The journal is enough after a kill. A power cut may damage the file: then
                     # its checksums fail, and it is recorded again.
                     file.execute("PRAGMA synchronous = OFF")
@@ -323,8 +318,6 @@ class CacheFile:
                     result = work(file)
                     file.execute("COMMIT")
                     return result
-                finally:
-                    file.close()  # without a commit it is rolled back
         except RegisterError:
             raise
         except (sqlite3.Error, zlib.error, ValueError, TypeError, OSError) as error:

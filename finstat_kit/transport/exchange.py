@@ -159,15 +159,12 @@ class Exchange:
         self._count_cached(reply, facts.fetched)
         return value
 
-    def get(
-        self, request: Request[T], stop: threading.Event | None = None, *, keep: bool = True
-    ) -> T:
+    def get(self, request: Request[T], stop: threading.Event | None = None) -> T:
         """Send a request until its reply can be read, or no further attempt is due.
 
         Args:
             request: The request.
             stop: Ends the work when it is set.
-            keep: Write a good reply to the cache file, if there is one.
 
         Raises:
             RegisterError: The last failure, with address and number of attempts.
@@ -185,7 +182,7 @@ class Exchange:
             self._wait_for_turn(stop)
             started = min(started, self._timing.clock())
             try:
-                return self._once(request, url, target, started, attempt, stop, keep=keep)
+                return self._once(request, url, target, started, attempt, stop)
             except MayPass as fault:
                 passing = fault
             error = passing.error
@@ -222,8 +219,6 @@ class Exchange:
         started: float,
         attempt: int,
         stop: threading.Event | None,
-        *,
-        keep: bool,
     ) -> T:
         sent_at = self._timing.clock()
         end = stop.end if isinstance(stop, Stop) else math.inf
@@ -263,18 +258,18 @@ class Exchange:
             self._note(target, reply.status, wire, attempt, good=True)
             error.url = url
             if isinstance(error, NotFound):
-                self._keep(target, reply, stop, keep=keep)
+                self._keep(request, reply, stop)
             raise
         self._note(target, reply.status, wire, attempt, good=True)
         self.latency = self._timing.clock() - sent_at
         self.invented = shown(reply.headers.get(INVENTED, ""))
         self.sent = reply.headers.get("Date", self.sent)
-        self._keep(target, reply, stop, keep=keep)
+        self._keep(request, reply, stop)
         return value
 
-    def _keep(self, target: str, reply: Reply, stop: threading.Event | None, *, keep: bool) -> None:
-        if self.cache is not None and keep:
-            self.cache.keep(target, reply, stop)
+    def _keep(self, request: Request[T], reply: Reply, stop: threading.Event | None) -> None:
+        if self.cache is not None and request.is_kept:
+            self.cache.keep(request.target, reply, stop)
         elif self.cache is not None:
             self.cache.note(reply)
 

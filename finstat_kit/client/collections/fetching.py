@@ -430,7 +430,7 @@ def _ids_not_in_changes(session: Session, endpoint: str, old: dict[int, date]) -
     unchanged_ids = set(old)
     for _ in range(len(old)):
         assert query is not None
-        page = session.exchange.get(requests.page(query), keep=False)
+        page = session.exchange.get(replace(requests.page(query), is_kept=False))
         unchanged_ids.difference_update(page.ids.to_list())
         query = next_query(query, page)
         if query is None or query.after_id >= last_id:

@@ -122,7 +122,7 @@ def _fetched(file: _File, source: Source, most: int, stop: threading.Event) -> _
         if file.size is not None and file.size > most:
             return _failed(file, f"{file.size:,} bytes, more than max_bytes={most:,}")
         request = requests.attachment(file.id, partial(_checked, file), most)
-        body = source.session.exchange.get(request, stop, keep=False)
+        body = source.session.exchange.get(request, stop)
         with put_in_place(file.path) as opened:
             opened.write(body)
     except RegisterError as error:

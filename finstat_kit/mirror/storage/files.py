@@ -251,7 +251,10 @@ def _small_groups(files: Sequence[File]) -> Iterator[list[File]]:
 
 
 def write_whole(target: Path, content: bytes) -> None:
-    """Write a file: whole, or not at all, and so that it outlasts the loss of power."""
+    """Write a file: whole, or not at all, and so that it outlasts the loss of power.
+
+    Its name does so from the next `keep_names` of its folder on.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}{DRAFT}")
     try:
@@ -264,12 +267,16 @@ def write_whole(target: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)  # on a full disk it would take the room of the next
         raise
-    if hasattr(os, "O_DIRECTORY"):  # Windows does not open folders
-        folder = os.open(target.parent, os.O_RDONLY)
+
+
+def keep_names(folder: Path) -> None:
+    """Let the names of the files in a folder outlast the loss of power."""
+    if hasattr(os, "O_DIRECTORY") and folder.exists():  # Windows does not open folders
+        opened = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(opened)
         finally:
-            os.close(folder)
+            os.close(opened)
 
 
 def moved(path: Path, target: Path) -> None:

@@ -27,6 +27,7 @@ from finstat_kit.mirror.storage.files import (
     DamagedError,
     deleted,
     failures_named,
+    keep_names,
     moved,
     see_own_process,
     unreadable,
@@ -239,7 +240,9 @@ class Folder:
             for name in dropped:  # they stay a day, for those who read them
                 with contextlib.suppress(OSError):
                     os.utime(self.path / DATA / f"{name}.parquet")
+            keep_names(self.path / DATA)  # of all that the run lists, whatever happens then
             write_whole(self._file(run.number), sealed(run))
+            keep_names(self.path / _RUNS)
             self.last_read, self._read = run, (run.number, self._written(run.number))
             numbers = sorted(self._numbers())
             kept = {*numbers[-_KEPT:], *(point.run for point in run.points[-_KEPT_POINTS:])}
