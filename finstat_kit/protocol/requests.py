@@ -163,28 +163,20 @@ def check(query: Query, page: Page, seen: int | None = None) -> None:
     )
 
 
-def ended(page: Page) -> bool:
-    """Return whether a checked page ends the walk: its flag is false, or it has no ids.
-
-    [Lists of identifiers]
-    """
-    return page.ids.is_empty() or not page.more
-
-
-def warn_of_no_ids(query: Query) -> None:
-    """Log a page without ids whose flag promises more; called once per walk."""
-    log.warning(
-        "%s after id %d: no ids but a flag for more; this ends the walk by the rule",
-        query.endpoint,
-        query.after_id,
-    )
-
-
 def next_query(query: Query, page: Page) -> Query | None:
-    """Return the query after a checked page, or None at the end of the walk."""
-    if page.ids.is_empty() and page.more:
-        warn_of_no_ids(query)
-    return None if ended(page) else replace(query, after_id=int(page.ids[-1]))
+    """Return the query after a checked page, or None at the end of the walk.
+
+    A walk ends with a page whose flag is false, or without ids [Lists of identifiers].
+    """
+    if page.more and len(page.ids):
+        return replace(query, after_id=int(page.ids[-1]))
+    if page.more:
+        log.warning(
+            "%s after id %d: no ids but a flag for more; this ends the walk by the rule",
+            query.endpoint,
+            query.after_id,
+        )
+    return None
 
 
 def parse_page(body: bytes) -> Page:

@@ -13,17 +13,16 @@ dislikes cuts is an error, never a short list.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from finstat_kit.errors import PagingError
-from finstat_kit.protocol.requests import Page, Query, ended, warn_of_no_ids
+from finstat_kit.protocol.requests import Page, Query, next_query
 from finstat_kit.protocol.wire import MAX_ID
 
 # A cut and a count cost at most one request each, and so does the confirmation of an end. At most
@@ -41,98 +40,84 @@ class Range:
     """A piece of the line.
 
     Attributes:
-        start: Where it begins.
-        limit: Its last place; None at the end of the line.
-        cursor: The last id received, which may lie behind the limit; None before the first.
-        busy: Whether a page is requested.
-        done: Whether it is walked to its end.
-        ids: Those received, per page.
+        cursor: The last id received, which may lie behind the limit; its start before the first.
+        limit: Its last place.
+        is_cut: Whether it starts at a cut.
+        ended: Whether a page of it ends the list.
+        pages: The ids received.
     """
 
-    start: int
-    limit: int | None = None
-    cursor: int | None = None
-    busy: bool = False
-    done: bool = False
-    ids: list[NDArray[np.int64]] = field(default_factory=list)
-
-    @property
-    def after(self) -> int:
-        """The cursor of its next page."""
-        return self.start if self.cursor is None else self.cursor
-
-
-class SplitWalk:
-    """The ranges of a walk, and the effect of their pages, in any order of arrival."""
-
-    def __init__(self, query: Query) -> None:
-        self.query = query
-        self._ranges = [Range(query.after_id)]
-        self._highest, self._end = 0, MAX_ID  # of all ids, and of the list as reported
-        self._warned = False
+    cursor: int
+    limit: int = MAX_ID
+    is_cut: bool = True
+    ended: bool = False
+    pages: list[pl.Series] = field(default_factory=list)
 
     @property
     def done(self) -> bool:
-        """True once each range was walked to its end."""
-        return all(piece.done for piece in self._ranges)
+        """Whether it is walked to its end."""
+        return self.ended or self.cursor >= self.limit
 
-    def next_pages(self, number: int) -> list[tuple[Range, Query]]:
-        """Return up to some ranges, each with its next page, which is to be requested now."""
-        waiting = [piece for piece in self._ranges if not (piece.busy or piece.done)]
-        chosen = sorted(waiting, key=lambda piece: len(piece.ids))[:number]
-        for piece in chosen:
-            piece.busy = True
-        return [(piece, replace(self.query, after_id=piece.after)) for piece in chosen]
+    @property
+    def ids(self) -> pl.Series:
+        """Those received, up to the limit."""
+        together = pl.concat([pl.Series(dtype=pl.Int64), *self.pages])
+        return together.filter(together <= self.limit)
 
-    def deliver(self, piece: Range, page: Page) -> int:
-        """Add the checked page of a range; return its number of new ids.
+    def walk(self, query: Query, page_of: Callable[[Query], Page]) -> None:
+        """Request page after page; the limit may be set meanwhile."""
+        while not self.done:
+            following = replace(query, after_id=self.cursor)
+            page = page_of(following)
+            is_last = next_query(following, page) is None
+            # An end with ids, reported behind a cut, is requested again behind these.
+            first = self.is_cut and not self.pages and len(page.ids) > 0
+            self.pages.append(page.ids)
+            if len(page.ids):
+                self.cursor = int(page.ids[-1])
+            self.ended = is_last and not first
+
+
+class SplitWalk:
+    """The ranges of a walk, each of which is walked in a thread."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.ranges = [Range(query.after_id, is_cut=False)]
+
+    def cut(self, places: Iterable[int]) -> list[Range]:
+        """Cut the line, which is one range, at some places; return the ranges behind the first."""
+        (first,) = self.ranges
+        ahead = [place for place in places if place > first.cursor and not first.ended]
+        others = list(map(Range, ahead, [*ahead[1:], MAX_ID]))
+        if others:
+            first.limit = ahead[0]
+        self.ranges += others
+        return others
+
+    def check(self) -> None:
+        """Refuse pages that contradict each other.
 
         Raises:
-            PagingError: The page contradicts others: one ends the line, another has ids behind
-                that end.
+            PagingError: One ends the line, another has ids behind that end.
         """
-        ids, after = page.ids.to_numpy(), piece.after
-        if page.more and not len(ids) and not self._warned:
-            self._warned = True
-            warn_of_no_ids(replace(self.query, after_id=after))
-        # An end with ids, reported behind a cut, is requested again behind these.
-        first = piece.cursor is None and piece is not self._ranges[0]
-        if len(ids):
-            piece.cursor = int(ids[-1])
-            self._highest = max(self._highest, piece.cursor)
-        piece.busy = False
-        if ended(page) and not (first and len(ids)):
-            piece.done, self._end = True, min(self._end, piece.after)
-        if piece.limit is not None and piece.after >= piece.limit:
-            piece.done = True
-            ids = ids[: np.searchsorted(ids, piece.limit, side="right")]
-        piece.ids.append(ids)
-        if self._highest > self._end:
+        last_ids = [int(page[-1]) for piece in self.ranges for page in piece.pages if len(page)]
+        end = min((piece.cursor for piece in self.ranges if piece.ended), default=MAX_ID)
+        if last_ids and max(last_ids) > end:
             raise PagingError(
                 f"{self.query.endpoint} contradicts itself: one page ends the list at id "
-                f"{self._end}, another has id {self._highest}. The register is changing or is "
-                "broken: resume from the cursor, or walk with connections=1",
-                cursor=after,
+                f"{end}, another has id {max(last_ids)}. The register is changing or is "
+                "broken: resume from the cursor, or walk with connections=1"
             )
-        return len(ids)
 
     def covered(self) -> tuple[pl.Series, int]:
         """Return the ids known without a gap from the beginning, and the cursor after them."""
-        ids = [np.empty(0, dtype=np.int64)]
-        for piece in self._ranges:
-            ids += piece.ids
-            if piece.limit is None or piece.after < piece.limit:
+        ids = pl.Series("id", [], pl.Int64)
+        for piece in self.ranges:
+            ids.extend(piece.ids)
+            if piece.cursor < piece.limit:
                 break
-        together = pl.Series("id", np.concatenate(ids), dtype=pl.Int64)
-        return together, int(together[-1]) if len(together) else self.query.after_id
-
-    def cut(self, places: Sequence[int]) -> None:
-        """Cut the line, which is one range, at some places: those still ahead of it."""
-        (first,) = self._ranges
-        if not first.done:
-            ahead = [place for place in places if place > first.after]
-            first.limit, *limits = *ahead, None
-            self._ranges += map(Range, ahead, limits)
+        return ids, int(ids[-1]) if len(ids) else self.query.after_id
 
 
 def cuts(

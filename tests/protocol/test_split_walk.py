@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -42,39 +41,43 @@ class Model:
         self.walk = SplitWalk(Query("/api/x", BEGINNING, size))
 
     def run(self) -> list[int]:
-        ((first, query),) = self.walk.next_pages(1)
         (total,) = self._count([0])
-        page = self.page(query)
-        self._deliver(first, query, page)
-        places = [] if total is None else self._places(page, total)
-        late = self._random.randrange(4)  # pages that are walked before the cuts are known
-        waiting: list[tuple[Range, Query, Page]] = []
-        while not self.walk.done:
-            if late == 0:
-                self.walk.cut(places)
-            late -= 1
-            for piece, query in self.walk.next_pages(self._connections - len(waiting)):
-                waiting.append((piece, query, self.page(query)))
-            self._deliver(*waiting.pop(self._random.randrange(len(waiting))))
+        (first,), others = self.walk.ranges, list[Range]()
+        late = self._random.randrange(4)  # the page that is under way when the cuts are known
+        places: list[int] = []
+
+        def page_and_cuts(query: Query) -> Page:
+            page = self.page(query)
+            if not first.pages and total is not None:
+                places.extend(
+                    cuts(self.walk.query, page.ids, total, self._connections, self._count)
+                )
+            if len(first.pages) == late:
+                others.extend(self.walk.cut(places))
+            return page
+
+        first.walk(self.walk.query, page_and_cuts)
+        self._random.shuffle(others)
+        for piece in others:
+            piece.walk(self.walk.query, self.page)
+        self.walk.check()
         ids, _ = self.walk.covered()
         return ids.to_list()
 
     def page(self, query: Query) -> Page:
-        return page_of(self._ids(), query)
+        assert 0 <= query.after_id < 2**63
+        self.requests += 1
+        page = self.reply(query)
+        check(query, page)
+        self.delivered |= set(page.ids)
+        return page
 
-    def _places(self, page: Page, total: int) -> list[int]:
-        return cuts(self.walk.query, page.ids, total, self._connections, self._count)
+    def reply(self, query: Query) -> Page:
+        return page_of(self._ids(), query)
 
     def _count(self, places: Sequence[int]) -> list[int | None]:
         self.requests += len(places)
         return [self._lie(sum(i > place for i in self._ids())) for place in places]
-
-    def _deliver(self, piece: Range, query: Query, page: Page) -> None:
-        self.requests += 1
-        assert 0 <= query.after_id < 2**63
-        check(query, page)
-        self.delivered |= set(page.ids)
-        self.walk.deliver(piece, page)
 
 
 id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
@@ -188,8 +191,8 @@ class Ending(Model):
         super().__init__(*arguments)
         self._ends, self._empty = ends, empty
 
-    def page(self, query: Query) -> Page:
-        page = super().page(query)
+    def reply(self, query: Query) -> Page:
+        page = super().reply(query)
         if not self._ends(query.after_id):
             return page
         return Page(page.ids.clear(), page.more) if self._empty else Page(page.ids, more=False)
@@ -229,8 +232,8 @@ class Foreign(Model):
         super().__init__(*arguments)
         self._reply = reply
 
-    def page(self, query: Query) -> Page:
-        page = super().page(query)
+    def reply(self, query: Query) -> Page:
+        page = super().reply(query)
         return page if query.after_id in {0, *self._ids()} else self._reply(page)
 
 
@@ -268,54 +271,55 @@ def test_a_register_that_dislikes_foreign_cursors_is_an_error_or_whole(
     assert (seen, short) == (expected, 0)
 
 
-def cut_walk() -> tuple[SplitWalk, Range, Range]:
-    """Return a walk of the ids 1 to 40 in pages of 4, cut at 22, and its two ranges."""
-    walk = SplitWalk(Query("/api/x", BEGINNING, 4))
-    ((first, query),) = walk.next_pages(1)
-    walk.deliver(first, page_of(range(1, 41), query))
-    walk.cut([22])
-    (two, after_two), (one, after_one) = walk.next_pages(2)
-    assert (after_one.after_id, after_two.after_id) == (4, 22)
-    return walk, one, two
+def walked(*pages: list[int], more: bool = False) -> tuple[SplitWalk, list[int]]:
+    """Return a walk of the ids 1 to 24 in pages of 4, cut at 22, and the cursors behind the cut.
+
+    *pages* are those behind the cut, the last of them with *more*.
+    """
+    walk, cursors, left = SplitWalk(Query("/api/x", BEGINNING, 4)), list[int](), list(pages)
+    (first,) = walk.ranges
+    (last,) = walk.cut([22])
+
+    def next_page(query: Query) -> Page:
+        cursors.append(query.after_id)
+        ids = pl.Series("id", left.pop(0), dtype=pl.Int64)
+        return Page(ids, more=more or bool(left))
+
+    first.walk(walk.query, lambda query: page_of(range(1, 41), query))
+    last.walk(walk.query, next_page)
+    return walk, cursors
 
 
 def test_a_range_ends_with_the_page_that_passes_its_end() -> None:
     """The ids behind it are those of the next range."""
-    walk, one, two = cut_walk()
-    for after in (4, 8, 12, 16, 20):  # the last page ends in 24, two ids into the other range
-        assert not one.done
-        walk.deliver(one, page_of(range(1, 41), replace(walk.query, after_id=after)))
+    walk, cursors = walked([23, 24, 25, 26], [30], [])
 
-    assert one.done
-    assert walk.covered()[0].to_list() == list(range(1, 23))
-    walk.deliver(two, page_of(range(1, 41), replace(walk.query, after_id=22)))
-    assert walk.covered()[0].to_list() == list(range(1, 27))
+    assert [len(page) for page in walk.ranges[0].pages] == [4] * 6
+    assert walk.ranges[0].ids.to_list() == list(range(1, 23))
+    assert walk.covered()[0].to_list() == [*range(1, 27), 30]
+    assert cursors == [22, 26, 30]
 
 
-@pytest.mark.parametrize("beyond", [0, 1, 2, 30])
+@pytest.mark.parametrize("last", [[], [23], [23, 24]])
 def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
-    matrix: Told, beyond: int
+    matrix: Told, last: list[int]
 ) -> None:
-    """A page ends the line at an id: nothing that came before it may lie behind that id."""
-    walk, one, two = cut_walk()
-    walk.deliver(two, Page(pl.Series("id", [24, 26 + beyond]), more=True))
-    end = Page(pl.Series("id", [24, 26]), more=False)
-    if beyond:
-        with pytest.raises(PagingError, match=rf"id 26, .* id {26 + beyond}.* connections=1"):
-            walk.deliver(one, end)
-        matrix(f"an end {beyond} below an id of another page", "PagingError", "PagingError")
+    """A page ends the line at an id: none that came in another page may lie behind it."""
+    walk, _ = walked(last, []) if last else walked(last)
+    if last == [23, 24]:
+        walk.check()
+        assert walk.covered()[0].to_list() == list(range(1, 25))
     else:
-        walk.deliver(one, end)
-        ((last, _),) = walk.next_pages(2)
-        walk.deliver(last, Page(pl.Series("id", [], dtype=pl.Int64), more=False))
-        assert walk.done
-        assert walk.covered()[0].to_list() == [1, 2, 3, 4, 24, 26]
+        with pytest.raises(PagingError, match=rf"id {22 + len(last)}, .* id 24.* connections=1"):
+            walk.check()
+        matrix(f"an end at id {22 + len(last)}, an id 24", "PagingError", "PagingError")
 
 
 def test_an_end_at_a_cut_is_requested_once_more_behind_its_ids() -> None:
     """A single connection would not send a cut as its cursor."""
-    walk, _, two = cut_walk()
+    walk, cursors = walked([23, 24], [], more=False)
+    assert cursors == [22, 24]
 
-    walk.deliver(two, Page(pl.Series("id", [24, 26]), more=False))
-
-    assert [query.after_id for _, query in walk.next_pages(2)] == [26]
+    short = SplitWalk(walk.query)
+    short.ranges[0].walk(walk.query, lambda query: Page(pl.Series("id", [1]), more=False))
+    assert len(short.ranges[0].pages) == 1

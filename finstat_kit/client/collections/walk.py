@@ -1,104 +1,79 @@
-"""A walk in several ranges at once: which pages are under way, and where a list is cut."""
+"""A walk in several ranges at once: its threads, and the counts by which a list is cut."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import threading
+import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
-from queue import SimpleQueue
-
-import polars as pl
+from typing import Final
 
 from finstat_kit.client.source import Source
 from finstat_kit.errors import RegisterError
 from finstat_kit.protocol.requests import Page, Query
-from finstat_kit.protocol.split_walk import Range, SplitWalk, cuts
+from finstat_kit.protocol.split_walk import SplitWalk, cuts
 from finstat_kit.transport.base import Stop, Stopped
 from finstat_kit.transport.threads import Workers, in_order
 
+_MOMENT: Final = 0.01  # seconds between looks for the first page
+
 
 def over_connections(
-    source: Source, walk: SplitWalk, connections: int, stop: threading.Event | None = None
+    source: Source, walk: SplitWalk, connections: int
 ) -> Generator[int, None, None]:
-    """Walk a list over several connections; yield the number of ids of each page.
+    """Walk a list over several connections; yield the number of ids, as they come.
 
     Args:
         source: What answers.
         walk: The walk, fresh.
-        connections: Requests at the same time; halved each time the register requires fewer
-            requests or is too slow.
-        stop: Ends the walk when it is set.
+        connections: Requests at the same time.
     """
-    exchange, ending = source.session.exchange, Stop(stop)
-    # One thread more than connections: counts that hang block no page.
-    workers: Workers[Range | None, Page | list[int]] = Workers(connections + 1)
-    first_ids: SimpleQueue[pl.Series | None] = SimpleQueue()
-    pages = 0  # in flight
-    counted = False
-    pressure = exchange.pressure
+    session, stop = source.session, Stop()
+    workers: Workers[None, Sequence[int] | None] = Workers(connections)
+
+    def page_of(query: Query) -> Page:
+        return source.page(query, None, stop)
+
+    new_ranges, number, is_counted = [*walk.ranges], 0, False
     try:
-        while not walk.done:
-            for piece, query in walk.next_pages(connections - pages):
-                pages += 1
-                workers.submit(piece, partial(source.page, query, None, ending))
-            if not counted and is_latency_bound(source):
-                counted = True
-                plan = partial(_cuts, source, walk.query, first_ids, connections, ending)
-                workers.submit(None, plan)
-            if (finished := workers.finished()) is not None:
-                done, reply = finished[0], finished[1].result()
-                if isinstance(reply, Page):
-                    assert done is not None
-                    pages -= 1
-                    first_ids.put(reply.ids)
-                    yield walk.deliver(done, reply)
-                else:
-                    walk.cut(reply)
-            if exchange.pressure > pressure:
-                connections, pressure = max(connections // 2, 1), exchange.pressure
+        while new_ranges or not all(piece.done for piece in walk.ranges):
+            for piece in new_ranges:
+                workers.submit(None, partial(piece.walk, walk.query, page_of))
+            # If the rate is the bottleneck, several connections would only wait.
+            is_slow = session.rate is None or 1 < session.rate * session.exchange.latency < math.inf
+            if is_slow and not is_counted:
+                is_counted = True
+                workers.submit(None, partial(_cuts, source, walk, connections, stop))
+            finished = workers.finished()
+            places = finished[1].result() if finished else None
+            new_ranges = walk.cut(places) if places else []
+            ids = sum(len(piece.ids) for piece in walk.ranges)
+            yield ids - number
+            number = ids
+        walk.check()
     finally:
-        ending.set()
-        first_ids.put(None)
+        stop.set()
         workers.end()
 
 
 def _cuts(
-    source: Source,
-    query: Query,
-    first_ids: SimpleQueue[pl.Series | None],
-    connections: int,
-    stop: threading.Event,
-) -> list[int]:
+    source: Source, walk: SplitWalk, connections: int, stop: threading.Event
+) -> Sequence[int]:
     """Return where to cut a walk, by counts that are requested in parallel with its pages."""
 
+    def count(query: Query, stop: threading.Event) -> int | None:
+        with contextlib.suppress(RegisterError, Stopped):  # without it the ids are the same
+            return source.count(query, stop)
+        return None
+
     def counts(places: Sequence[int]) -> list[int | None]:
-        queries = [replace(query, after_id=place) for place in places]
-        work = partial(_count_or_none, source)
-        return [number for _, number in in_order(queries, work, len(places), stop)]
+        queries = [replace(walk.query, after_id=place) for place in places]
+        return [number for _, number in in_order(queries, count, len(places), stop)]
 
-    total, ids = _count_or_none(source, query, stop), first_ids.get()
-    return [] if ids is None or total is None else cuts(query, ids, total, connections, counts)
-
-
-def is_latency_bound(source: Source) -> bool:
-    """Return whether several connections are faster than one.
-
-    If the rate is the bottleneck, more of them would only wait.
-    """
-    return (
-        source.session.rate is None
-        or 1 < source.session.rate * source.session.exchange.latency < math.inf
-    )
-
-
-def _count_or_none(source: Source, query: Query, stop: threading.Event) -> int | None:
-    """Return the number of ids of a query, None where it cannot be fetched.
-
-    It is advisory: without it a walk is not cut, and its ids are the same.
-    """
-    with contextlib.suppress(RegisterError, Stopped):
-        return source.count(query, stop)
-    return None
+    total, pages = count(walk.query, stop), walk.ranges[0].pages
+    while not pages and not stop.is_set():
+        time.sleep(_MOMENT)
+    return cuts(walk.query, pages[0], total, connections, counts) if pages and total else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,11 +12,8 @@ import polars as pl
 import pytest
 
 import finstat_kit as fk
-from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.errors import BadRequest, PagingError
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.requests import Query
-from finstat_kit.protocol.split_walk import Range, SplitWalk
 from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.clock import FakeClock
@@ -134,8 +132,8 @@ def test_a_false_end_over_sockets_leaves_no_gap(
     assert len([r for r in caplog.records if "no ids but a flag" in r.message]) <= 1
 
 
-def test_no_ids_but_more_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
-    """However many segments meet it."""
+def test_no_ids_but_more_is_warned_of_once_per_cursor(caplog: pytest.LogCaptureFixture) -> None:
+    """Each range that meets it ends by the rule, and says so once."""
     ids = list(range(1, 2_001))
 
     class Empty(numbers(ids)):  # type: ignore[misc]
@@ -148,7 +146,9 @@ def test_no_ids_but_more_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> 
     with Empty([]) as server, fk.Register(server.url) as reg, caplog.at_level(logging.WARNING):
         assert reg.units.ids(page_size=50, connections=8)["id"].to_list() == ids[:50]
 
-    assert len([r for r in caplog.records if "no ids but a flag" in r.message]) == 1
+    warned = [r.message for r in caplog.records if "no ids but a flag" in r.message]
+    assert warned
+    assert len(warned) == len(set(warned))
 
 
 @pytest.mark.parametrize(("case", "count"), [("2^62", 2**62), ("2^63", 2**63), ("10^309", 10**309)])
@@ -203,8 +203,8 @@ def test_a_limit_keeps_to_one_connection() -> None:
     assert len(server.asked) == 3
 
 
-def test_being_asked_for_less_halves_the_connections() -> None:
-    """After a 429 the walk goes on with half of its connections, and to its end."""
+def test_a_walk_goes_on_after_being_asked_for_less() -> None:
+    """After a 429 all connections wait, and the walk goes on to its end."""
     ids = list(range(1, 3_001))
 
     class Busy(numbers(ids)):  # type: ignore[misc]
@@ -219,61 +219,32 @@ def test_being_asked_for_less_halves_the_connections() -> None:
     assert reg.stats.retries == 2
 
 
-class Noted(SplitWalk):
-    """A walk of pages of 20 that notes how many pages may be and how many are under way."""
-
-    def __init__(self) -> None:
-        super().__init__(Query(wire.UNITS, wire.BEGINNING, 20))
-        self.allowed: list[int] = []
-        self.under_way: list[int] = []
-
-    def next_pages(self, number: int) -> list[tuple[Range, Query]]:
-        self.allowed.append(number + self._busy)
-        pages = super().next_pages(number)
-        self.under_way.append(self._busy)
-        return pages
-
-    @property
-    def _busy(self) -> int:
-        return sum(piece.busy for piece in self._ranges)
-
-
 @pytest.mark.parametrize("connections", [2, 4, 8])
-def test_as_many_pages_are_under_way_as_connections_and_no_more(connections: int) -> None:
-    """A page that was requested takes its connection until it has come; a count takes none."""
-    walk, reg = Noted(), fk.sample(2_000)
+def test_as_many_requests_are_under_way_as_connections_and_no_more(connections: int) -> None:
+    """Pages and counts together; once the cuts are known all are pages."""
+    reg, lock = Watched(fk.sample(2_000)), threading.Lock()
+    under_way, most, pages = list[str](), [0], [0]
 
-    steps = over_connections(reg._source, walk, connections)
-    assert sum(steps) == 2_000
+    def noted(path: str, query: str) -> Reply:
+        with lock:
+            under_way.append(path)
+            most.append(len(under_way))
+            pages.append(under_way.count(path) if wire.COUNTS not in path else 0)
+        time.sleep(0.005)
+        with lock:
+            under_way.remove(path)
+        return reg.sample._answer("GET", path, query)
 
-    assert walk.covered()[0].equals(reg.units.ids()["id"])
-    assert max(walk.under_way) == max(walk.allowed) == connections
+    reg.instead = noted
+    found = reg.units.ids(page_size=20, connections=connections)
 
-
-def test_pressure_halves_the_connections_each_time() -> None:
-    """Each time the register asks for less, half as many requests are under way."""
-    walk, reg = Noted(), Watched(fk.sample(2_000))
-    refused: list[str] = []
-
-    def busy(path: str, query: str) -> Reply | None:
-        if len(reg.asked) < 25 * (len(refused) + 1) or len(refused) == 2:
-            return None
-        refused.append(query)
-        return Reply(429, {}, b"")
-
-    reg.instead = busy
-    steps = over_connections(reg._source, walk, 8)
-    assert sum(steps) == 2_000
-
-    assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
-    assert reg.stats.retries == len(refused) == 2
-    assert {8, 4, 2} <= set(walk.allowed)
-    assert walk.allowed[-1] == 2
+    assert found.equals(reg.sample.units.ids())
+    assert max(most) == max(pages) == connections
 
 
-def test_a_count_that_hangs_leaves_room_for_pages() -> None:
-    """Also where one connection is left: a page is under way beside the count."""
-    walk, reg, walked = Noted(), Watched(fk.sample(200)), threading.Event()
+def test_a_count_that_hangs_holds_up_no_page() -> None:
+    """The walk goes on to its end while a count is due, and leaves it."""
+    reg, walked = Watched(fk.sample(200)), threading.Event()
 
     def late(path: str, query: str) -> Reply:
         if wire.COUNTS in path:
@@ -284,10 +255,7 @@ def test_a_count_that_hangs_leaves_room_for_pages() -> None:
         return reply
 
     reg.instead = late
-    steps = over_connections(reg._source, walk, 1)
-    assert sum(steps) == 200
-
-    assert walk.covered()[0].equals(reg.sample.units.ids()["id"])
+    assert reg.units.ids(page_size=20, connections=2).equals(reg.sample.units.ids())
 
 
 def test_wrong_connections_are_refused() -> None:
