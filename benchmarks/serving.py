@@ -21,7 +21,7 @@ import uvicorn
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.service.http.server import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.server import Message, Receive, Scope, Send, app_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def served(units: int, *, latency: float = 0.0) -> Iterator[Served]:
 @contextlib.contextmanager
 def _late(sample: Sample, latency: float) -> Iterator[str]:
     """Serve a sample whose answers wait, many of them at the same time."""
-    app = App(sample._answer, None)
+    app = app_of(sample._answer)
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:
         async def sent(message: Message) -> None:

@@ -24,7 +24,6 @@ from finstat_kit.protocol.records import (
     Unit,
 )
 from finstat_kit.service.http import routes
-from finstat_kit.service.http.routes import ParameterRule
 from finstat_kit.service.state.store import STATES
 
 Json = dict[str, object]
@@ -32,9 +31,9 @@ Json = dict[str, object]
 _TEXT: Final = """\
 Invented data behind the interface of Slovakia's Register of Financial Statements, for tests and
 for learning. HEAD is answered as GET without the body; an address that is not listed here is 404.
-Besides a wrong value, 400 answers a parameter given twice, a broken escape, bytes that are not
-UTF-8 and more than {parameters} parameters{strict}. A whole number is written with ASCII digits, at
-most 100, and nothing else. Codelists that were given to the sample are served as they are."""
+Besides a wrong value, 400 answers a parameter given twice, bytes that are not UTF-8 and more than
+{parameters} parameters{strict}. A whole number is written with ASCII digits, at most 100, and
+nothing else. Codelists that were given to the sample are served as they are."""
 _LENIENT: Final = """. Unknown parameters are ignored"""
 _STRICT: Final = """, an unknown parameter"""
 
@@ -125,7 +124,7 @@ def description(*, strict: bool) -> Json:
     }
 
 
-def _parameters(table: dict[str, ParameterRule], *, strict: bool) -> list[Json]:
+def _parameters(rules: routes.Rules, *, strict: bool) -> list[Json]:
     required = {"id", wire.CHANGED_SINCE} if strict else {"id"}
     return [
         {
@@ -133,26 +132,29 @@ def _parameters(table: dict[str, ParameterRule], *, strict: bool) -> list[Json]:
             "in": "query",
             "required": name in required,
             "description": _ABOUT[name],
-            "schema": _value(name, rule, strict=strict),
+            "schema": _value(name, pattern, strict=strict),
         }
-        for name, rule in table.items()
+        for name, (pattern, _) in rules.items()
     ]
 
 
-def _value(name: str, rule: ParameterRule, *, strict: bool) -> Json:
-    text: Json = {"type": "string", "pattern": f"^{rule.pattern.pattern}$"}
+def _value(name: str, pattern: str, *, strict: bool) -> Json:
+    text: Json = {"type": "string", "pattern": f"^{pattern}$"}
     if name == wire.CHANGED_SINCE:
         # The pattern alone would admit the 30th of February.
         return {"anyOf": [text | {"format": "date"}, text | {"format": "date-time"}]}
-    if rule.least is None:
+    if name in (wire.AFTER_ID, "id"):
+        return {"type": "integer", "minimum": 0}
+    if name != wire.PAGE_SIZE:
         return text
-    number: Json = {"type": "integer", "minimum": rule.least}
-    if rule.most is not None:
-        if strict or not rule.cut:
-            number["maximum"] = rule.most
-        else:
-            number["description"] = f"What is above {rule.most} is taken for {rule.most}."
-    return number | ({"default": wire.DEFAULT_PAGE} if name == wire.PAGE_SIZE else {})
+    most = wire.MAX_PAGE
+    lenient = {"description": f"What is above {most} is taken for {most}."}
+    return {
+        "type": "integer",
+        "minimum": 1,
+        "default": wire.DEFAULT_PAGE,
+        **({"maximum": most} if strict else lenient),
+    }
 
 
 def _path(about: str, parameters: list[Json], schema: str, *, unknown: bool = False) -> Json:

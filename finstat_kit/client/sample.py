@@ -184,7 +184,7 @@ class Sample(Register):
             raise invalid("host", host, "is not an address", give="one: '127.0.0.1'")
         from finstat_kit.service.http.server import served
 
-        return served(self._answer, host=host, port=port, marks=self._marks)
+        return served(self._answer, host=host, port=port)
 
     @property
     def today(self) -> date:

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import uvicorn
 
 from finstat_kit.client.sample import Sample
-from finstat_kit.service.http.server import App, Message, Receive, Scope, Send
+from finstat_kit.service.http.server import Message, Receive, Scope, Send, app_of
 
 
 @contextlib.contextmanager
 def late(sample: Sample, longest: float) -> Iterator[str]:
     """Serve a sample; each reply waits for a random time of at most *longest* seconds."""
-    app = App(sample._answer, sample._marks)
+    app = app_of(sample._answer)
     drawn = random.Random(0)
 
     async def waiting(scope: Scope, receive: Receive, send: Send) -> None:

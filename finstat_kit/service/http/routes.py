@@ -3,19 +3,18 @@
 Where the specification is open the service is lenient; ``strict`` answers 400 to everything open.
 Values of parameters match an ASCII pattern before they are converted, because ``int`` and
 ``fromisoformat`` take far more than the specification does (``1_000``, Arabic digits,
-``2024-W01-1``).
+``2024-W01-1``). No value comes back in a reason, so none has to be escaped.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from email.utils import format_datetime
 from functools import cache, lru_cache, partial
 from typing import Final, NamedTuple
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -27,45 +26,36 @@ from finstat_kit.service.state.line import Condition
 from finstat_kit.service.state.store import Store, day_number, ico_number
 
 FILES: Final = (wire.ATTACHMENT, wire.PRINTED)
-_BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 MAX_QUERY: Final = 8_192
 MAX_PARAMETERS: Final = 100
-_DIGITS: Final = re.compile(r"[0-9]{1,100}")
-_DAY: Final = re.compile(
-    r"(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)?"
-)
+_DIGITS: Final = "[0-9]{1,100}"
+_DAY: Final = "(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}(T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z)?"
+_FORM: Final = wire.FILTERS["legal_form_code"]
+Rules = Mapping[str, tuple[str, str]]  # of parameters: the pattern of their values, and in words
 
-
-class ParameterRule(NamedTuple):
-    """The allowed values of a parameter."""
-
-    pattern: re.Pattern[str]
-    form: str  # the pattern in words
-    least: int | None = None  # of a number
-    most: int | None = None
-    cut: bool = False  # the lenient service reduces larger values to the largest
-
-
-PAGING_RULES: Final = {
-    wire.CHANGED_SINCE: ParameterRule(_DAY, "dátum RRRR-MM-DD"),
-    wire.PAGE_SIZE: ParameterRule(
-        _DIGITS, f"celé číslo 1 až {wire.MAX_PAGE}", 1, wire.MAX_PAGE, cut=True
-    ),
-    wire.AFTER_ID: ParameterRule(_DIGITS, f"celé číslo 0 až {wire.MAX_ID}", 0, wire.MAX_ID),
+PAGING_RULES: Final[Rules] = {
+    wire.CHANGED_SINCE: (_DAY, "dátum RRRR-MM-DD"),
+    wire.PAGE_SIZE: ("0*[1-9][0-9]{0,99}", f"celé číslo 1 až {wire.MAX_PAGE}"),
+    wire.AFTER_ID: (_DIGITS, "nezáporné celé číslo"),
 }
-FILTER_RULES: Final = {
-    "ico": ParameterRule(_DIGITS, "IČO z číslic"),
-    "dic": ParameterRule(_DIGITS, "DIČ z číslic"),
-    wire.FILTERS["legal_form_code"]: ParameterRule(
-        re.compile(r"[0-9A-Za-z]{1,12}"), "kód právnej formy"
-    ),
+FILTER_RULES: Final[Rules] = {
+    "ico": (_DIGITS, "IČO z číslic"),
+    "dic": (_DIGITS, "DIČ z číslic"),
+    _FORM: ("[0-9A-Za-z]{1,12}", "kód právnej formy"),
 }
-RECORD_RULES: Final = {"id": ParameterRule(_DIGITS, "nezáporné celé číslo", 0)}
-_RULES: Final = PAGING_RULES | FILTER_RULES | RECORD_RULES
+RECORD_RULES: Final[Rules] = {"id": (_DIGITS, "nezáporné celé číslo")}
+
+
+class _Request(NamedTuple):
+    """What a route answers: the state of the register, the parameters, and how strictly."""
+
+    store: Store
+    values: Mapping[str, str]
+    strict: bool
 
 
 class _Refused(Exception):
-    """A request that is answered with 400 or 414 and the reason."""
+    """A request that is not served: status and reason."""
 
     def __init__(self, reason: str, status: int = 400) -> None:
         super().__init__(reason)
@@ -82,24 +72,31 @@ def answer(store: Store, method: str, path: str, query: str = "", *, strict: boo
         query: Query as it was sent, without the question mark.
         strict: Answer 400 to everything that the specification leaves open.
     """
-    route = _ROUTES.get(path)
     folder, _, name = path[1:].rpartition("/")
-    if folder in FILES:
-        route = partial(_file, folder, name)
-    if route is None:
-        return refusal(404, "neznáma cesta", method)
-    if method not in ("GET", "HEAD"):
-        reply = refusal(405, "povolené sú iba GET a HEAD", method)
-        return reply._replace(headers=reply.headers | {"Allow": "GET, HEAD"})
+    is_file = folder in FILES
+    rules, route = ({}, partial(_file, folder, name)) if is_file else _ROUTES.get(path, ({}, None))
+    headers = {
+        "Content-Type": "application/json;charset=UTF-8",
+        "X-API-Version": wire.API_VERSION,
+        "Cache-Control": "no-cache, no-store, max-age=0",
+    }
     try:
-        return route(store, _Parameters(query, strict), method)
+        if route is None:
+            raise _Refused("neznáma cesta", 404)
+        if method not in ("GET", "HEAD"):
+            headers["Allow"] = "GET, HEAD"
+            raise _Refused("povolené sú iba GET a HEAD", 405)
+        content = route(_Request(store, _values(query, rules, strict), strict))
+        status = 404 if content is None else 200
+        if is_file and status == 200:
+            headers["Content-Type"] = "application/pdf"
     except _Refused as refused:
-        return refusal(refused.status, str(refused), method)
-
-
-def refusal(status: int, reason: str, method: str = "GET") -> Reply:
-    """Return the answer to a request that is not served: the reason under ``chyba``."""
-    return _json(status, {"chyba": reason}, method)
+        status, content = refused.status, {"chyba": str(refused)}
+    if not isinstance(content, bytes):
+        empty = content is None
+        content = b"" if empty else orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
+    headers["Content-Length"] = str(len(content))
+    return Reply(status, headers, b"" if method == "HEAD" else content)
 
 
 @lru_cache(maxsize=1)
@@ -109,153 +106,95 @@ def dated(day: date) -> dict[str, str]:
     return {"Date": format_datetime(noon, usegmt=True)}
 
 
-class _Parameters:
-    """The query's parameters; each is read once, by name, and the remaining ones are checked."""
-
-    def __init__(self, query: str, strict: bool) -> None:
-        self.strict = strict
-        self._values: dict[str, str] = {}
-        if len(query) > MAX_QUERY:
-            raise _Refused("adresa je príliš dlhá", 414)
-        pairs = query.split("&") if query else []
-        if len(pairs) > MAX_PARAMETERS:
-            raise _Refused(f"viac ako {MAX_PARAMETERS} parametrov")
-        for pair in pairs:
-            name, _, value = pair.partition("=")
-            name = _unescaped(name)
-            if name in self._values:
-                raise _Refused(f"parameter {_shown(name)} je zadaný dvakrát")
-            self._values[name] = _unescaped(value)
-
-    def take(self, name: str) -> str | None:
-        value, rule = self._values.pop(name, None), _RULES[name]
-        if value is not None and not rule.pattern.fullmatch(value):
-            raise _unexpected(name, value)
-        return value
-
-    def number(self, name: str) -> int | None:
-        value, rule = self.take(name), _RULES[name]
-        if value is None:
-            return None
-        number = int(value)
-        if rule.most is not None and number > rule.most:
-            if self.strict or not rule.cut:
-                raise _unexpected(name, value)
-            return rule.most
-        if rule.least is not None and number < rule.least:
-            raise _unexpected(name, value)
-        return number
-
-    def record_id(self) -> int:
-        """Read the one parameter of a record."""
-        id_ = self.number("id")
-        self.end()
-        if id_ is None:
-            raise _Refused("chýba povinný parameter id")
-        return id_
-
-    def end(self) -> None:
-        if self.strict and self._values:
-            raise _Refused(f"neznámy parameter {_shown(next(iter(self._values)))}")
-
-
-def _unexpected(name: str, value: str) -> _Refused:
-    form = _RULES[name].form
-    return _Refused(f"parameter {name}: očakáva sa {form}, prišlo '{_shown(value)}'")
-
-
-def _unescaped(text: str) -> str:
-    if _BROKEN_ESCAPE.search(text):
-        raise _Refused(f"chybný zápis so znakom %: '{_shown(text)}'")
+def _values(query: str, rules: Rules, strict: bool) -> Mapping[str, str]:
+    """Return the query's parameters; those without a rule are ignored, by a strict one refused."""
+    if len(query) > MAX_QUERY:
+        raise _Refused("adresa je príliš dlhá", 414)
     try:
-        return unquote_to_bytes(text.replace("+", " ")).decode("utf-8")
-    except UnicodeError:
-        raise _Refused("parametre nie sú v UTF-8") from None
-
-
-def _shown(text: str) -> str:
-    """Truncate and escape input that is echoed in a message."""
-    return html.escape("".join(c if c.isprintable() else "?" for c in text[:100]))
-
-
-def _selection(
-    store: Store, name: str, parameters: _Parameters
-) -> tuple[int, int, int, tuple[Condition, ...]]:
-    """Return day, cursor, page size and conditions, which a list and its count share."""
-    since = parameters.take(wire.CHANGED_SINCE)
-    if since is None and parameters.strict:
-        raise _Refused(f"chýba povinný parameter {wire.CHANGED_SINCE}")
-    size = parameters.number(wire.PAGE_SIZE)
-    after = parameters.number(wire.AFTER_ID)
-    where = _unit_conditions(store, parameters) if name == wire.UNITS else ()
-    parameters.end()
-    day = 0 if since is None else day_number(_day(since))
-    return day, after or 0, size or wire.DEFAULT_PAGE, where
-
-
-def _day(text: str) -> date:
-    try:
-        return datetime.fromisoformat(text).date()
+        query.encode("ascii")
+        pairs = parse_qsl(query, True, errors="strict", max_num_fields=MAX_PARAMETERS)
     except ValueError:
-        raise _Refused(
-            f"parameter {wire.CHANGED_SINCE}: taký deň nie je: '{_shown(text)}'"
-        ) from None
+        reason = f"parametre nie sú v UTF-8 alebo je ich viac ako {MAX_PARAMETERS} parametrov"
+        raise _Refused(reason) from None
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise _Refused("parameter je zadaný dvakrát")
+    for name, value in values.items():
+        pattern, words = rules.get(name, (None, ""))
+        if pattern is None and strict:
+            raise _Refused(f"neznámy parameter; známe sú: {', '.join(rules) or 'žiadne'}")
+        if pattern is not None and not re.fullmatch(pattern, value):
+            raise _Refused(f"parameter {name}: očakáva sa {words}")
+    for name in ("id", wire.CHANGED_SINCE) if strict else ("id",):
+        if name in rules and name not in values:
+            raise _Refused(f"chýba povinný parameter {name}")
+    return values
 
 
-def _unit_conditions(store: Store, parameters: _Parameters) -> tuple[Condition, ...]:
+def _selection(name: str, request: _Request) -> tuple[int, int, int, list[Condition]]:
+    """Return day, cursor, page size and conditions, which a list and its count share."""
+    store, values, strict = request
+    size = int(values.get(wire.PAGE_SIZE, wire.DEFAULT_PAGE))
+    after = min(int(values.get(wire.AFTER_ID, 0)), wire.MAX_ID)
+    if strict and size > wire.MAX_PAGE:
+        raise _Refused(f"parameter {wire.PAGE_SIZE}: najviac {wire.MAX_PAGE}")
+    try:
+        since = datetime.fromisoformat(values.get(wire.CHANGED_SINCE, "0001-01-01"))
+    except ValueError:
+        raise _Refused(f"parameter {wire.CHANGED_SINCE}: taký deň nie je") from None
+    where = _unit_conditions(store, values) if name == wire.UNITS else []
+    return day_number(since.date()), after, min(size, wire.MAX_PAGE), where
+
+
+def _unit_conditions(store: Store, values: Mapping[str, str]) -> list[Condition]:
     conditions = []
-    ico = parameters.take("ico")
-    if ico is not None:
-        # No row carries -2: an IČO of another length than ours matches nothing.
-        number = ico_number(ico)
+    # No row carries -2: a number of another length than ours, or zeros, which stand for no DIČ,
+    # match nothing.
+    if "ico" in values:
+        number = ico_number(values["ico"])
         conditions.append(Condition(store.columns["ico"], number if number >= 0 else -2))
-    dic = parameters.take("dic")
-    if dic is not None:
-        # Neither a number of another length nor zeros, which stand for none, match a row.
-        number = int(dic) if len(dic) == 10 else 0
+    if "dic" in values:
+        number = int(values["dic"]) if len(values["dic"]) == 10 else 0
         conditions.append(Condition(store.columns["dic"], number or -2))
-    form = parameters.take(wire.FILTERS["legal_form_code"])
-    if form is not None:
+    if _FORM in values:
         forms = store.tables["legal_form"]
-        position = forms.index(form) if form in forms else len(forms)
+        position = forms.index(values[_FORM]) if values[_FORM] in forms else len(forms)
         conditions.append(Condition(store.columns["legal_form"], position))
     if conditions:
         # Former values of a deleted or non-public record cannot be searched.
         conditions.append(Condition(store.columns["state"], 0))
-    return tuple(conditions)
+    return conditions
 
 
-_Route = Callable[[Store, _Parameters, str], Reply]
+# What a route returns is sent: bytes as they are, None as 404, all else as JSON.
+_Route = Callable[[_Request], object]
 
 
-def _list(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
-    since, after, size, where = _selection(store, name, parameters)
-    ids, more = store.line(name).page(since, after, size, where)
-    page: dict[str, object] = {"id": ids, wire.MORE: more}
-    if parameters.strict and not len(ids):
-        del page["id"]  # null attributes are left out, empty lists may be
-    return _json(200, page, method)
+def _list(name: str, request: _Request) -> object:
+    since, after, size, where = _selection(name, request)
+    ids, more = request.store.line(name).page(since, after, size, where)
+    # Null attributes are left out, empty lists may be.
+    return {wire.MORE: more} if request.strict and not len(ids) else {"id": ids, wire.MORE: more}
 
 
-def _count(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
-    since, after, _, where = _selection(store, name, parameters)
-    return _json(200, {wire.COUNT: store.line(name).count(since, after, where)}, method)
+def _count(name: str, request: _Request) -> object:
+    since, after, _, where = _selection(name, request)
+    return {wire.COUNT: request.store.line(name).count(since, after, where)}
 
 
-def _codelist(name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
-    parameters.end()
-    return sent(200, store.codelists[name], method)
+def _codelist(name: str, request: _Request) -> object:
+    return request.store.codelists[name]
 
 
-def _record(collection: str, store: Store, parameters: _Parameters, method: str) -> Reply:
-    id_ = parameters.record_id()
-    record = store.record(collection, id_) if id_ <= wire.MAX_ID else None
-    return sent(404, b"", method) if record is None else _json(200, record, method)
+def _record(collection: str, request: _Request) -> object:
+    id_ = int(request.values["id"])
+    return request.store.record(collection, id_) if id_ <= wire.MAX_ID else None
 
 
-def _templates(store: Store, parameters: _Parameters, method: str) -> Reply:
-    parameters.end()
-    return sent(200, _template_list(strict=parameters.strict), method)
+def _file(folder: str, name: str, request: _Request) -> object:
+    store, id_ = request.store, int(name) if re.fullmatch(_DIGITS, name) else -1
+    file_of = store.attachment if folder == wire.ATTACHMENT else store.printed
+    return file_of(id_) if 0 <= id_ <= wire.MAX_ID else None
 
 
 @cache
@@ -267,60 +206,29 @@ def _template_list(*, strict: bool) -> bytes:
     return orjson.dumps({wire.TEMPLATE_LIST: entries})
 
 
-def _template(store: Store, parameters: _Parameters, method: str) -> Reply:
-    body = template_bodies().get(parameters.record_id())
-    return sent(404, b"", method) if body is None else sent(200, body, method)
-
-
-def _file(folder: str, name: str, store: Store, parameters: _Parameters, method: str) -> Reply:
-    parameters.end()
-    id_ = int(name) if RECORD_RULES["id"].pattern.fullmatch(name) else -1
-    file_of = store.attachment if folder == wire.ATTACHMENT else store.printed
-    body = file_of(id_) if 0 <= id_ <= wire.MAX_ID else None
-    if body is None:
-        return sent(404, b"", method)
-    reply = sent(200, body, method)
-    return reply._replace(headers=reply.headers | {"Content-Type": "application/pdf"})
-
-
-def _description(store: Store, parameters: _Parameters, method: str) -> Reply:
-    parameters.end()
-    return sent(200, _descriptions()[parameters.strict], method)
-
-
 @cache
-def _descriptions() -> tuple[bytes, bytes]:
-    folder = data_folder() / "openapi"
-    return (folder / "lenient.json").read_bytes(), (folder / "strict.json").read_bytes()
+def _description(*, strict: bool) -> bytes:
+    name = "strict.json" if strict else "lenient.json"
+    return (data_folder() / "openapi" / name).read_bytes()
 
 
-_ROUTES: Final[dict[str, _Route]] = {
-    **{f"/api/{name}": partial(_list, name) for name in wire.LISTS.values()},
-    **{f"/api/{wire.COUNTS}/{name}": partial(_count, name) for name in wire.LISTS.values()},
-    **{f"/api/{c.endpoint}": partial(_codelist, c.endpoint) for c in wire.CODELISTS.values()},
-    **{kind.path: partial(_record, kind.listed) for kind in KINDS.values()},
-    f"/api/{wire.TEMPLATES}": _templates,
-    f"/api/{wire.TEMPLATE}": _template,
-    "/openapi.json": _description,
-}
-
-
-def _json(status: int, content: object, method: str) -> Reply:
-    body = orjson.dumps(content, option=orjson.OPT_SERIALIZE_NUMPY)
-    return sent(status, body, method)
-
-
-def sent(status: int, body: bytes, method: str) -> Reply:
-    """Return a reply with the headers that the register sends."""
-    headers = {
-        "Content-Type": "application/json;charset=UTF-8",
-        "Content-Length": str(len(body)),
-        "X-API-Version": wire.API_VERSION,
-        "Cache-Control": "no-cache, no-store, max-age=0",
-    }
-    return Reply(status, headers, b"" if method == "HEAD" else body)
-
-
-def rules_of_list(name: str) -> dict[str, ParameterRule]:
+def rules_of_list(name: str) -> Rules:
     """Return the rules of a list and its count."""
-    return PAGING_RULES | FILTER_RULES if name == wire.UNITS else PAGING_RULES
+    return {**PAGING_RULES, **FILTER_RULES} if name == wire.UNITS else PAGING_RULES
+
+
+_ROUTES: Final[dict[str, tuple[Rules, _Route]]] = {
+    **{f"/api/{n}": (rules_of_list(n), partial(_list, n)) for n in wire.LISTS.values()},
+    **{
+        f"/api/{wire.COUNTS}/{n}": (rules_of_list(n), partial(_count, n))
+        for n in wire.LISTS.values()
+    },
+    **{f"/api/{c.endpoint}": ({}, partial(_codelist, c.endpoint)) for c in wire.CODELISTS.values()},
+    **{kind.path: (RECORD_RULES, partial(_record, kind.listed)) for kind in KINDS.values()},
+    f"/api/{wire.TEMPLATE}": (
+        RECORD_RULES,
+        lambda request: template_bodies().get(int(request.values["id"])),
+    ),
+    f"/api/{wire.TEMPLATES}": ({}, lambda request: _template_list(strict=request.strict)),
+    "/openapi.json": ({}, lambda request: _description(strict=request.strict)),
+}

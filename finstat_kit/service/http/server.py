@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import copy_context
 from functools import partial
@@ -20,19 +20,17 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Answer = Callable[[str, str, str], Reply]
+App = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 
 
 @contextmanager
-def served(
-    answer: Answer, *, host: str, port: int, marks: Mapping[str, str] | None = None
-) -> Iterator[str]:
+def served(answer: Answer, *, host: str, port: int) -> Iterator[str]:
     """Answer at a URL until the block ends.
 
     Args:
-        answer: The service.
+        answer: The service: method, path and query to a reply.
         host: Address to listen on.
         port: Port to listen on, 0 for a free one.
-        marks: Headers of every reply.
     """
     try:
         import uvicorn
@@ -42,7 +40,7 @@ def served(
         ) from error
     name = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
-        App(answer, marks),
+        app_of(answer),
         ws="none",
         lifespan="off",
         access_log=False,
@@ -50,7 +48,6 @@ def served(
         log_level="critical",
         server_header=False,
         date_header=False,
-        proxy_headers=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,
         backlog=512,
@@ -71,45 +68,30 @@ def served(
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio recognizes TCP and sends small replies at once; without it
-    # each waits 40 ms for an acknowledgement.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # On Windows SO_REUSEADDR lets two programs listen on one port.
-        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
-        listening.setsockopt(socket.SOL_SOCKET, option, 1)
-        listening.bind((host, port))
-        listening.listen(512)
+        bound = socket.create_server((host, port), family=family, backlog=512)
     except OSError as error:
-        listening.close()
         raise UsageError(
             f": cannot listen there on port {port} ({error.strerror})",
             argument="host",
             value=host,
             cure="give another port, 0 for a free one",
         ) from error
-    return listening
+    # With the protocol named, asyncio recognizes TCP and sends small replies at once; without it
+    # each waits 40 ms for an acknowledgement.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=bound.detach())
 
 
-class App:
-    """Answers HTTP requests.
+def app_of(answer: Answer) -> App:
+    """Return the ASGI application of a service."""
 
-    Args:
-        answer: The service: method, path and query to a reply.
-        marks: Headers of every reply.
-    """
-
-    def __init__(self, answer: Answer, marks: Mapping[str, str] | None = None) -> None:
-        self._answer = answer
-        self.marks = marks or {}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
         # Non-ASCII characters are invalid in an address; the service refuses them.
         path = scope["raw_path"].decode("ascii", errors="surrogateescape")
         query = scope["query_string"].decode("ascii", errors="surrogateescape")
-        reply = self._answer(scope["method"], path.removeprefix(_LIVE), query)
-        marked = {**reply.headers, **self.marks}
-        headers = [(name.encode(), value.encode()) for name, value in marked.items()]
+        reply = answer(scope["method"], path.removeprefix(_LIVE), query)
+        headers = [(name.encode(), value.encode()) for name, value in reply.headers.items()]
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await send({"type": "http.response.body", "body": reply.body})
+
+    return app

@@ -50,9 +50,9 @@ def test_a_list_ascends_after_its_cursor(five: Store, name: str) -> None:
     assert reply.status == 200
     assert reply.headers == {
         "Content-Type": "application/json;charset=UTF-8",
-        "Content-Length": "36",
         "X-API-Version": "2.5",
         "Cache-Control": "no-cache, no-store, max-age=0",
+        "Content-Length": "36",
     }
 
 
@@ -196,14 +196,6 @@ def test_a_page_has_1000_ids_unless_told_otherwise() -> None:
     assert size("?max-zaznamov=10000") == 10_000
     assert size("?max-zaznamov=10001") == 10_000
     assert size(f"?max-zaznamov=1{'0' * 30}") == 10_000
-
-
-def test_input_is_told_back_cut_and_escaped(five: Store) -> None:
-    """What a stranger sent does not come back as markup."""
-    reply = ask(five, "/api/uctovne-jednotky?zmenene-od=<script>" + "x" * 300)
-
-    assert b"<script>" not in reply.body
-    assert len(reply.body) < 300
 
 
 def test_an_empty_result_is_an_empty_list_or_no_key(five: Store) -> None:

@@ -49,7 +49,6 @@ LISTED: dict[str, tuple[int, object, object]] = {
     "unknown": (400, "neznámy parameter", None),
     "twice": (400, "dvakrát", None),
     "many": (400, "viac ako 100 parametrov", None),
-    "escape": (400, "znakom %", None),
     "UTF-8": (400, "UTF-8", None),
     "too long": (414, "príliš dlhá", None),
 }
@@ -74,9 +73,9 @@ QUERIES = [
     (S + "pokracovat-za-id=0", "1000 ids", "1000 ids"),
     (S + "pokracovat-za-id=12000", "the last id", "the last id"),
     (S + "pokracovat-za-id=12001", "no ids", "no id key"),
-    (S + f"pokracovat-za-id={2**63 - 1}", "no ids", "no id key"),
+    *((S + f"pokracovat-za-id={value}", "no ids", "no id key") for value in (2**63 - 1, 2**70)),
     *((S + f"pokracovat-za-id={value}", "after", "after") for value in (
-        "-1", "", "x", "1.0", "%EF%BC%91", "1_0", "+1", "null", str(2**63), "9" * 101,
+        "-1", "", "x", "1.0", "%EF%BC%91", "1_0", "+1", "null", "9" * 101,
     )),
     ("zmenene-od=2024-02-29", "1000 ids", "1000 ids"),
     ("zmenene-od=2024-03-01", "the last id", "the last id"),
@@ -112,13 +111,14 @@ QUERIES = [
     (S + "Max-Zaznamov=1", "1000 ids", "unknown"),
     (S + "id=1", "1000 ids", "unknown"),
     (S + "%00=1", "1000 ids", "unknown"),
-    (S, "1000 ids", "unknown"),  # a parameter with no name
-    (S + "&", "twice", "twice"),
-    ("&".join(f"p{n}=1" for n in range(100)), "1000 ids", "no since"),
+    (S, "1000 ids", "1000 ids"),  # an empty parameter is none
+    (S + "=", "1000 ids", "unknown"),
+    (S + "=&=", "twice", "twice"),
+    ("&".join(f"p{n}=1" for n in range(100)), "1000 ids", "unknown"),
     ("&".join(f"p{n}=1" for n in range(101)), "many", "many"),
     ("&".join(f"p{n}=1" for n in range(1_000)), "many", "many"),
     ("&" * 1_000, "many", "many"),
-    *((S + f"a={value}", "escape", "escape") for value in ("%", "%F", "%ZZ", "%u0031", "50%25%")),
+    *((S + f"a={value}", "1000 ids", "unknown") for value in ("%", "%F", "%ZZ", "50%25%")),
     *((S + f"a={value}", "UTF-8", "UTF-8") for value in ("%FF", "%C3", "%ED%A0%80", "%C0%AF")),
     (S + "%FF=1", "UTF-8", "UTF-8"),
     (S + "a=" + "x" * (8_192 - len(S) - 2), "1000 ids", "unknown"),
@@ -148,7 +148,7 @@ OTHERS = [
     ("/api/uctovna-jednotka?id=1&id=1", (400, "dvakrát"), (400, "dvakrát")),
     ("/api/uctovna-jednotka?id=12002&a=1", (404, None), (400, "neznámy parameter")),
     ("/api/kraje?a=1", (200, None), (400, "neznámy parameter")),
-    ("/api/kraje?%ZZ", (400, "znakom %"), (400, "znakom %")),
+    ("/api/kraje?%FF", (400, "UTF-8"), (400, "UTF-8")),
     ("/api/kraje?" + "x" * 8_193, (414, "príliš dlhá"), (414, "príliš dlhá")),
     (f"/api/uctovne-zavierky?{S}ico=x", (200, None), (400, "neznámy parameter")),
     ("/openapi.json?a=1", (200, None), (400, "neznámy parameter")),
@@ -266,14 +266,14 @@ def test_nothing_is_looked_for_in_files(url: str) -> None:
         "a=%<script>",
     ],
 )
-def test_input_is_told_back_cut_and_escaped(url: str, query: str) -> None:
-    """What a stranger sent does not come back as markup, nor at length, nor as control signs."""
+def test_input_is_not_told_back(url: str, query: str) -> None:
+    """What a stranger sent does not come back: no markup, nothing long, no control signs."""
     status, _, body = get(url, f"{UNITS}?{query.replace('script>', 'script>' + '%1B' + 'x' * 300)}")
 
     assert status in (200, 400)
     assert b"<" not in body
     assert b"\x1b" not in body
-    assert b"x" * 101 not in body
+    assert b"x" * 9 not in body
 
 
 @pytest.fixture(scope="module")
