@@ -1160,13 +1160,6 @@ MUTATIONS = [
         'pl.col("content").len()',
         "test_equal_reports_on_one_form_are_one",
     ),
-    Mutation(
-        "a title page of another unit is named",
-        "title_page.py:other",
-        "!= _digits(ico)",
-        "!= ico",
-        "test_a_title_page_of_another_unit_or_period_is_named",
-    ),
     # A health report can be shown to others, and repeated.
     Mutation(
         "a health report names no value of a record",

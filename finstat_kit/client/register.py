@@ -366,18 +366,17 @@ class Register(Inner, Checked):
         found = methods.reference.locations(self._source, refresh=refresh)
         return places.search(found, text, level)
 
-    def cite(self, *, style: Literal["text", "bibtex"] = "text", lang: Lang | None = None) -> str:
+    def cite(self, *, lang: Lang | None = None) -> str:
         """Return one line for a footnote: register, URL, licence, and time of replies.
 
         Only pages written by `to_html` have the time too. For a sample the line states that the
         data are invented.
 
         Args:
-            style: ``"text"``, or ``"bibtex"``: an entry for a list of references.
             lang: ``"sk"`` or ``"en"``; None is the register's own.
 
         Raises:
-            UsageError: There is no such *style* or *lang*.
+            UsageError: There is no such *lang*.
 
         Example:
             >>> import finstat_kit as fk
@@ -386,27 +385,7 @@ class Register(Inner, Checked):
             Invented data of the finstat_kit sample (20,000 units, as of 2026-06-30), not of the
             Register of Financial Statements.
         """
-        arguments.one_of("style", style, ("text", "bibtex"))
-        text = self._citation(self._language(lang))
-        return text if style == "text" else self._bibtex(text, self._language(lang))
-
-    def _bibtex(self, citation: str, lang: Lang) -> str:
-        """Return an entry of BibTeX with a citation as its note."""
-        title = self._source_name(lang)
-        fields = {
-            "title": f"{{{title}}}",
-            "author": f"{{{WORDS[lang]['publisher']}}}" if self._is_live else None,
-            "year": str(self.today.year),
-            "url": self.base_url if self.base_url.startswith("http") else None,
-            "note": citation,
-        }
-        key = f"{'ruz' if self._is_live else 'finstat_kit'}{self.today.year}"
-        lines = [
-            f"  {name} = {{{text if name == 'url' else _in_bibtex(text)}}},"
-            for name, text in fields.items()
-            if text
-        ]
-        return "\n".join([f"@misc{{{key},", *lines, "}"])
+        return self._citation(self._language(lang))
 
     def resolve_labels(
         self,
@@ -990,10 +969,9 @@ class Register(Inner, Checked):
             ``family`` (Enum ``business``, ``public``, ``non_profit``, ``single_entry``, null
             without a form of a family), ``template`` (Int32), ``currency`` (String, null if not
             filed: euro; ``SKK`` of periods that ended before 2009), ``sums_failing`` (Int32),
-            ``balance_difference`` (Float64), ``title_page`` (Enum ``ico``, ``period``: what a title
-            page has from another unit or period; these three as by `reports.check`),
-            ``has_figures`` (Boolean: whether any item has a value) and ``reason`` (Enum, null if
-            the figures are complete).
+            ``balance_difference`` (Float64; these two as by `reports.check`), ``has_figures``
+            (Boolean: whether any item has a value) and ``reason`` (Enum, null if the figures are
+            complete).
 
             Reasons are those of `filings` and `reports.check`, and ``interim_only``,
             ``other_kind``, ``ambiguous``, ``other_currency``, ``caption_mismatch`` and
@@ -1103,15 +1081,6 @@ class Register(Inner, Checked):
             when = words["received"].format(first=moment(first), last=moment(last))
         source = source_name(self.base_url, bool(self.invented), lang, cited=True)
         return f"{source}, {when}."
-
-    @property
-    def _is_live(self) -> bool:
-        return not self.invented and is_live(self.base_url)
-
-
-def _in_bibtex(text: str) -> str:
-    """Return a text with the signs escaped that TeX would read."""
-    return re.sub(r"[&%$#_]", r"\\\g<0>", text)
 
 
 def is_live(url: str) -> bool:

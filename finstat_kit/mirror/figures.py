@@ -321,7 +321,7 @@ def _all_of(condition: pl.Expr) -> Iterator[pl.Expr]:
 
 def _needs_title(query: Query) -> bool:
     """Return whether the title pages of reports are read."""
-    return query.wanted.from_previous or not query.columns.isdisjoint(assemble.OF_PAGES)
+    return query.wanted.from_previous or not query.columns.isdisjoint(assemble.FILED)
 
 
 def _pieces(units: pl.DataFrame, query: Query) -> Iterator[pl.DataFrame]:

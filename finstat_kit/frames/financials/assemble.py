@@ -19,14 +19,12 @@ from finstat_kit.frames.financials.readings import Readings, has_tables, of_item
 from finstat_kit.frames.reports.cells import REASON
 from finstat_kit.frames.reports.currency import EURO, KORUNA, in_koruna, named
 from finstat_kit.frames.reports.templates import PERIOD
-from finstat_kit.frames.reports.title_page import TITLE_PAGE, other
 
 # Carried along from the records of units, so that frames can be grouped and labelled at once.
 CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie")
 DAYS: Final = ("datumZalozenia", "datumZrusenia")
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
-OF_PAGES: Final = (*FILED, "title_page")
 IDENTITY: Final = pl.Schema(
     {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
 )
@@ -54,7 +52,6 @@ PROVENANCE: Final = pl.Schema(
         "currency": pl.String(),
         "sums_failing": pl.Int32(),
         "balance_difference": pl.Float64(),
-        "title_page": TITLE_PAGE,
         "has_figures": pl.Boolean(),
         "reason": REASON,
     }
@@ -116,10 +113,7 @@ def numbers(columns: Iterable[str]) -> list[pl.Expr]:
 
 
 # The fields of title pages that are read, and those of their addresses.
-PAGE: Final = (
-    "typZavierky", "ico", "obdobieOd", "obdobieDo", "predchadzajuceObdobieOd",
-    "predchadzajuceObdobieDo", "skNace",
-)  # fmt: skip
+PAGE: Final = ("typZavierky", "predchadzajuceObdobieOd", "predchadzajuceObdobieDo", "skNace")
 SEAT: Final = ("mesto", "psc")
 
 
@@ -160,15 +154,6 @@ def assembled(
         filing_facts = filing_facts.join(reasons, on="statement_id", how="full", coalesce=True)
         halves = reasons_of_halves(reports, readings)
         figures = figures.join(halves, on=["statement_id", "period"], how="left")
-    if "title_page" in used:
-        described = described.collect(engine=filings.IN_MEMORY).lazy()  # it is used twice
-        described = described.join(
-            _title_pages(reports, described),
-            left_on=["unit_id", "read_from"],
-            right_on=["unit_id", "statement_id"],
-            how="left",
-            maintain_order="left",
-        )
     rows = [_of_this_year(described, filing_facts, figures, item_names, used)]
     if from_previous:
         rows.append(_of_the_year_before(described, filing_facts, figures, item_names, used))
@@ -358,18 +343,6 @@ def _is_read() -> pl.Expr:
     """Return whether figures are from a report, or the reason: without items, another form."""
     is_source = pl.col("is_source") | ~of_items()
     return pl.col("own") & has_tables() & pl.col("idSablony").is_not_null() & is_source
-
-
-def _title_pages(listed: pl.LazyFrame, described: pl.LazyFrame) -> pl.LazyFrame:
-    """Return what the title pages of each filing have from another unit or period."""
-    expected = described.select("unit_id", "read_from", "ico", "period_from", "period_to")
-    page, *facts = map(pl.col, ("titulnaStrana", "ico", "period_from", "period_to"))
-    return (
-        listed.filter(_is_read())
-        .join(expected, left_on="statement_id", right_on="read_from")
-        .group_by("unit_id", "statement_id")
-        .agg(title_page=other(page, *facts).min())
-    )
 
 
 def _checks(checks: pl.DataFrame, listed: pl.LazyFrame) -> pl.LazyFrame:

@@ -62,10 +62,6 @@ class Choice:
         self.listed = listed_reports(self._ids, reports)
         self._added = 0  # times
         self._not_held = reports["id"].clear()
-        self._plain, others = parted(filings)
-        self._is_plain = others.is_empty()  # nothing is chosen
-        if self._is_plain:
-            return
         without_kind = filings.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
         self._lacks_kinds = not without_kind.is_empty()
         self._kinded = filings
@@ -92,8 +88,6 @@ class Choice:
         if not_held is not None:
             self._not_held = pl.concat([self._not_held, not_held])
         self.listed = listed_reports(self._ids, self.reports)
-        if self._is_plain:
-            return
         if self._lacks_kinds:
             self._kinded = with_kinds(self._filings, self.listed)
             self._candidates = candidates_of(self._kinded)
@@ -106,9 +100,6 @@ class Choice:
             contested: Only those of filings that supersede others or that have no kind.
         """
         untried = self._untried()
-        if self._is_plain:
-            untried = untried.clear() if contested else untried
-            return untried["report_id"].unique(maintain_order=True)
         if self._lacks_kinds:
             unkinded = self._kinded.filter(pl.col("kind").is_null(), pl.col("reason").is_null())
             rest = untried.join(unkinded, on="statement_id", how="semi", maintain_order="left")
@@ -138,8 +129,6 @@ class Choice:
 
         The columns of `candidates_of`.
         """
-        if self._is_plain:
-            return self._plain
         return chosen(self._kinded, self._candidates, self._with_numbers)
 
     def _beside(self, reports: pl.DataFrame) -> pl.DataFrame:

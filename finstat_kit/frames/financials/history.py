@@ -135,7 +135,7 @@ def _notes(
     *,
     of_forms: bool,
 ) -> list[str]:
-    """Return what to know of the years: their forms, periods, title pages, and those without."""
+    """Return what to know of the years: their forms, periods, and those without."""
     words, reasons, notes = _WORDS[lang], REASON_TEXTS[lang], list[str]()
     has_figure = any_of_items(items.columns_of(figures))
     if of_forms:
@@ -143,8 +143,6 @@ def _notes(
         forms = _forms_by_year(filings.filter(pl.col("year").is_in(years.implode())))
         notes.append(words["items"].format(forms=forms))
     notes += other_periods(figures, lang)
-    pages = figures.drop_nulls(["year", "title_page"]).select("title_page", "year")
-    notes += [words[fact].format(year=year) for fact, year in pages.iter_rows()]
     # Of half a filing, too.
     balance, income = items.by_statement()
     own_items = income if statement == "income" else balance

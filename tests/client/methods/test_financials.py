@@ -819,59 +819,6 @@ def test_a_period_that_ends_before_it_begins_supersedes_none() -> None:
         assert (row["reason"], row["total_assets"], row["report_id"]) == (reason, None, None)
 
 
-def with_title_page(page: dict[str, str | None], ico: str | None) -> tuple[fk.Register, int]:
-    """Return a register and a unit, whose IČO is changed, as the title page of its reports is."""
-    unit, statement = with_one(2016)[0]
-    listed = SAMPLE.statements.get([statement])["idUctovnychVykazov"][0].to_list()
-
-    def other(record: dict[str, Any]) -> None:
-        if record["id"] == unit:
-            record["ico"] = ico
-        elif record["id"] in listed and record.get("obsah"):
-            record["obsah"]["titulnaStrana"] |= {"ico": ico} | page
-
-    return altered(SAMPLE, other, ("uctovna-jednotka", "uctovny-vykaz")), unit
-
-
-@pytest.mark.parametrize(
-    ("page", "ico", "found"),
-    [
-        ({"ico": "99999999", "obdobieDo": "2016-11"}, "00061387", "ico"),
-        ({"obdobieOd": "2016-02"}, "00061387", "period"),
-        *slow(
-            ({"ico": "61 387"}, "00061387", None),
-            ({"ico": None, "obdobieOd": None, "obdobieDo": None}, "00061387", None),
-            ({"obdobieDo": "2017-12"}, "00061387", "period"),
-            ({"ico": "99999999"}, None, None),
-        ),
-    ],
-)
-def test_a_title_page_of_another_unit_or_period_is_named(
-    page: dict[str, str | None], ico: str | None, found: str | None
-) -> None:
-    """By the unit before the period; blanks are compared with nothing."""
-    register, unit = with_title_page(page, ico)
-
-    assert row_of(register, unit, 2016)["title_page"] == found
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "found"), [({"ico": "99999999"}, "ico"), *slow(({}, None))])
-def test_where_a_title_page_differs_is_named_everywhere(
-    page: dict[str, str | None], found: str | None
-) -> None:
-    """Beside the figures, which stay, and below the statement."""
-    register, unit = with_title_page(page, "00061387")
-    whole = SAMPLE.financials([unit], 2016)
-    money = register.financials([unit], 2016, from_previous=True)
-
-    assert money["title_page"].to_list() == [found] * money.height
-    now = money.filter(source_column="current")
-    assert now.select(BUSINESS).equals(whole.select(BUSINESS))
-    notes = register.statement(unit, 2016, lang="en").notes
-    assert any("title page" in note for note in notes) == (found is not None)
-
-
 @pytest.mark.slow
 def test_a_statement_without_a_period_is_one_row() -> None:
     """It has no year, and stands beside the other years."""

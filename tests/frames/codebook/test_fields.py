@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -289,19 +288,6 @@ def test_a_search_without_words_is_refused() -> None:
     with pytest.raises(fk.UsageError, match="has 201 characters; give at most 200") as refused:
         fk.items("a" * 201)
     assert len(str(refused.value)) < 300
-
-
-def test_a_citation_is_an_entry_of_bibtex() -> None:
-    """With the citation as its note, and signs escaped that TeX would read."""
-    entry = SAMPLE.cite(style="bibtex", lang="en")
-
-    assert entry.splitlines()[0] == "@misc{finstat_kit2026,"
-    assert "  year = {2026}," in entry
-    assert SAMPLE.cite(lang="en").replace("_", r"\_") in entry
-    with warnings.catch_warnings(), fk.Register("https://ruz.example/cruz-public") as register:
-        assert "  url = {https://ruz.example/cruz-public}," in register.cite(style="bibtex")
-    with pytest.raises(fk.UsageError, match="style='APA' is not known"):
-        SAMPLE.cite(style="APA")  # type: ignore[arg-type]
 
 
 def test_what_is_no_result_names_those_that_are() -> None:
