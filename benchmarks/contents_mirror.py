@@ -111,7 +111,7 @@ def read(folder: str, filings: int) -> Found:
         again=lambda: mirror.scan_cells().filter(**key, row=0).select("value").collect(),
         year=lambda: year.drop("sums_failing").collect(),
         few=lambda: year.select("unit_id", "template", "equity", "net_profit").collect(),
-        narrow=lambda: year.filter(unit_id=units // 2, template=687).collect(),
+        narrow=lambda: year.filter(unit_id=units // 2).collect(),
         sums=lambda: year.collect(),
         report=lambda: mirror.reports.get([filings // 2]),
         screen=lambda: screened(mirror),

@@ -1,9 +1,8 @@
 """`financials` out of a mirror: many filings at once, and only the cells of the wanted items.
 
 The filings are chosen by the same rules as those of a register (`filings` and `assemble` of
-`frames.financials`); what differs is where their parts are read from. A query's filter is applied
-as soon as its columns are known: to units before their statements are read, to filings before
-their reports, to reports before their cells.
+`frames.financials`); what differs is where their parts are read from. Of a query's filter what is
+of units is applied before their statements are read, and what is of filings before their reports.
 """
 
 from __future__ import annotations
@@ -45,16 +44,8 @@ _ANY_YEAR: Final = range(1, 10_000)
 _FILINGS: Final = 140_000  # in memory at a time
 _VALUES: Final = 5_000_000  # of their columns, at a time
 _YEARS: Final = 8  # of filings that a unit has, where all are wanted
-# What is known of units, of filings and of reports before the next are read. The year before has
-# periods of its own.
 _KNOWN_OF_UNITS: Final = ("unit_id", "ico", "name", *assemble.CARRIED)
-_KNOWN_OF_FILINGS: Final = (
-    "kind", "consolidated", "fund", "filed", "statement_id", "superseded_by",
-)  # fmt: skip
-_PERIODS: Final = (
-    "year", "period_from", "period_to", "months", "periods_in_year", "supersedes",
-)  # fmt: skip
-_KNOWN_OF_REPORTS: Final = ("report_id", "family", "template", "currency")
+_KNOWN_OF_FILINGS: Final = filing_rules.FILINGS.keys() - {"reason"}  # which reports decide too
 
 
 @dataclass(frozen=True)
@@ -64,8 +55,8 @@ class Query:
     Attributes:
         wanted: As of `financials`.
         columns: Those that are used.
-        conditions: All of which must hold. They only spare work: some are applied early, the
-            others by the caller.
+        conditions: All of which must hold. They only spare work: those on units or on filings are
+            applied early, and all by the caller.
     """
 
     wanted: Wanted
@@ -184,29 +175,13 @@ class Figures:
         return self._of_filings(units, filings_of(self.state, units, query), query)
 
     def _of_filings(self, units: pl.DataFrame, filed: pl.DataFrame, query: Query) -> pl.DataFrame:
-        known: tuple[str, ...] = (*_KNOWN_OF_UNITS, *_KNOWN_OF_FILINGS)
-        known += () if query.wanted.from_previous else _PERIODS
         if "nace" in query.columns:
             activities = self.state.codelists["activities"]["code"]
             units = units.with_columns(nace=nace.of_codes(pl.col("skNace"), activities))
-        carried = assemble.carried(units.lazy()).collect(engine=filing_rules.IN_MEMORY)
         taken = self._taken(filed)
-        taken = _narrowed(taken, carried, "unit_id", query.on(*known))
+        if not query.wanted.from_previous:  # the year before has periods of its own
+            taken = taken.filter(*query.on(*_KNOWN_OF_FILINGS))
         taken, held, listed = self._reports_of(taken, query)
-        if conditions := query.on(*known, *_KNOWN_OF_REPORTS):
-            described = (
-                carried.join(taken, on="unit_id")
-                .with_columns(assemble.READ_FROM)
-                .join(
-                    assemble.sources(listed.lazy()).collect(engine=filing_rules.IN_MEMORY),
-                    left_on="read_from",
-                    right_on="statement_id",
-                    how="left",
-                )
-            )
-            described = assemble.with_currency(described.lazy()).collect()
-            taken = described.filter(*conditions).select(taken.columns)
-            listed = listed.join(taken, on="statement_id", how="semi")
         own_ids = listed.filter("own")["report_id"].sort()
         reports = held.filter(is_among(held["id"], own_ids))
         with legible(self.state.path):
@@ -343,15 +318,6 @@ def _columns(*, title: bool) -> list[str | pl.Expr]:
             pl.struct(page(*assemble.PAGE), adresa=pl.struct(seat)).alias("titulnaStrana")
         )
     return columns
-
-
-def _narrowed(
-    rows: pl.DataFrame, others: pl.DataFrame, on: str, conditions: Sequence[pl.Expr]
-) -> pl.DataFrame:
-    """Return the rows that fulfil conditions on their columns and on those of others."""
-    if not conditions:
-        return rows
-    return rows.join(others, on=on, how="left").filter(*conditions).select(rows.columns)
 
 
 def _not_held(taken: pl.DataFrame, absent: pl.Series) -> pl.DataFrame:

@@ -268,9 +268,9 @@ class LocalRegister(Register):
             activity: Column of costs and revenue that is read; see `fk.financials`.
 
         Returns:
-            The columns of `fk.financials`, by ascending id of the unit: filters on units, filings
-            and ``template`` narrow the records and cells that are read, and of the items only the
-            cells of those that the query uses. ``sums_failing`` needs all cells: leave it out where
+            The columns of `fk.financials`, by ascending id of the unit: filters on units and
+            filings narrow the records and cells that are read, and of the items only the cells of
+            those that the query uses. ``sums_failing`` needs all cells: leave it out where
             it is not needed. A filing whose statement or reports are not held has the reason
             ``not_held``.
 
