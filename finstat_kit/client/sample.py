@@ -344,10 +344,7 @@ class Sample(Register):
         Sums that do not hold (``sum``), blank tables, numbers only in the previous column, contents
         that are empty or absent, files without a template, texts for booleans, deleted and
         non-public records, kinds other than ordinary and none, no period, corrections, consolidated
-        twins, periods of half a year, cents, and two reports instead of one. Also
-        ``negative_equity``, and filings of each kind of unit other than a firm: ``municipality``,
-        ``organisation`` (of municipalities and the state), ``non_profit``, ``single_entry`` and
-        ``trader``.
+        twins, periods of half a year.
 
         Args:
             most: Maximum number per case, the newest.

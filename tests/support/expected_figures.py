@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
 from finstat_kit.protocol.wire import STATEMENTS, UNITS
-from finstat_kit.service.filings import filers
 from finstat_kit.service.filings.bodies import tables_of
 from finstat_kit.service.filings.filing import (
     CORRECTION,
@@ -172,26 +171,25 @@ def truth(sample: Sample, unit: int, year: int) -> Truth:
     drawn = _of_year(filings, ids, year)
     if not drawn:
         return Truth(_reason_without_filing(sample, record, year), None, NOTHING)
-    why = [_reason_of(filings, filing) for filing in drawn]
+    why = [_reason_of(filing) for filing in drawn]
     # A correction without figures leaves those of what it corrects.
     place = why.index(None) if None in why else 0
     filing, reason = drawn[place], why[place]
     if reason is not None:
         return Truth(reason, filing.slot, NOTHING)
-    described = filings.unit_of(filing)
     tables = {
-        template: [part["data"] for part in tables_of(filings, filing, described, template)]
-        for template in filers.tabular(described, filing)
+        template: [part["data"] for part in tables_of(filings, filing, template)]
+        for template in filing.forms
     }
     return Truth(None, filing.slot, figures_of(tables))  # type: ignore[arg-type]
 
 
-def _reason_of(filings: Filings, filing: Filing) -> str | None:
+def _reason_of(filing: Filing) -> str | None:
     """Return why a filing has no figures."""
-    described, case = filings.unit_of(filing), filing.case
+    case = filing.difficulty
     if case in _NEVER:
         return _NEVER[case]
-    if described.kind == "trader" or case == "non_public":
+    if filing.unit.kind == "trader" or case == "non_public":
         return "non_public"
     if case == "attachments_only":
         return case
@@ -212,14 +210,14 @@ def _of_year(filings: Filings, ids: list[int], year: int) -> list[Filing]:
         if filing is not None
         and filing.year == year
         and filing.role != TWIN
-        and filing.case not in ("deleted", "non_public_record", "no_period")
+        and filing.difficulty not in ("deleted", "non_public_record", "no_period")
     ]
-    taken = [filing for filing in readable if filing.case not in _NEVER]
+    taken = [filing for filing in readable if filing.difficulty not in _NEVER]
     for roles in ((CORRECTION, MAIN), (EXTRAORDINARY,)):
         own = [filing for filing in taken if filing.role in roles]
         if own:
             return sorted(own, key=lambda f: (f.role == CORRECTION, f.slot), reverse=True)
-    return sorted(readable, key=lambda f: f.case != "interim")
+    return sorted(readable, key=lambda f: f.difficulty != "interim")
 
 
 def _scores(f: Figures) -> dict[str, Decimal | None]:

@@ -9,11 +9,11 @@ and the number of reports of each place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, timedelta
 from functools import cache, cached_property, lru_cache
 from math import gcd
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from finstat_kit.service.filings.filing import (
     Filing,
     drawn_case,
 )
-from finstat_kit.service.state.line import Ints, Line
+from finstat_kit.service.state.line import Ints
 from finstat_kit.service.state.population import legal_forms
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
@@ -42,16 +42,12 @@ FIRST_DAY: Final = day_number(date(2014, 1, 1))  # nothing was changed before
 _ALL_PUBLIC: Final = 2021  # from this accounting year on all statements of non-profits
 EVERY: Final = 16  # units of which one has a place more in a year
 _LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
-Numbers = TypeVar("Numbers", int, Ints)
 _UNITS_KEPT: Final = 256  # the reports of a unit are requested one after the other
 
 
-class Slots(NamedTuple):
-    """The properties of each place."""
-
-    changed: NDArray[np.uint16]  # day of the last change, 0 for a gap
-    reports: NDArray[np.uint8]  # how many
-    annual: NDArray[np.uint8]  # 1 where an annual report came with it
+# The properties of a place: the day of the last change and how many reports there are, both 0 for
+# a gap; whether an annual report came with it.
+SLOT: Final = np.dtype([("changed", np.uint16), ("reports", np.uint8), ("annual", np.bool_)])
 
 
 class Drawn:
@@ -74,48 +70,26 @@ class Drawn:
     def __reduce__(self) -> tuple[object, ...]:
         return Drawn, (self.origin, self.seed)
 
-    def _unit(self, id_: int, row: int) -> Unit:
+    def _unit(self, row: int) -> Unit:
         """Return the unit in a row."""
-        return unit_of(self.origin.living(id_, row), mixed(self.seed, 7, row))
+        id_ = int(self.origin.units.ids[row])
+        return unit_of(id_, row, mixed(self.seed, 7, row), self.origin.living(id_, row))
 
     @cached_property
-    def _orders(self) -> list[tuple[int, int, int]]:
-        return [self._order(year) for year in range(YEARS)]
+    def slots(self) -> NDArray[np.void]:
+        """The properties of each place, a row of `SLOT`."""
+        years = [self._year(number) for number in range(YEARS if self.n else 0)]
+        return np.concatenate([np.empty(0, dtype=SLOT), *years])
 
-    @cached_property
-    def _ends(self) -> list[Ints]:
-        """Behind which place each day of the calendar year after each year ends."""
-        return [_ends_of_days(FIRST_YEAR + year, self.places) for year in range(YEARS)]
-
-    def _order(self, year: int) -> tuple[int, int, int]:
-        """Return factor, its inverse and shift of a year's permutation of places."""
-        key, size = mixed(self.seed, FIRST_YEAR + year), max(self.places, 1)
-        factor = size // 4 + key % max(size // 2, 1) or 1
-        while gcd(factor, size) != 1:
-            factor += 1
-        return factor, pow(factor, -1, size), (key >> 32) % size
-
-    @cached_property
-    def slots(self) -> Slots:
-        """The properties of each place."""
-        changed = np.zeros(self.size, dtype=np.uint16)
-        reports, annual = (np.zeros(self.size, dtype=np.uint8) for _ in range(2))
-        for year in range(YEARS if self.n else 0):
-            places = slice(year * self.places, (year + 1) * self.places)
-            changed[places], reports[places], annual[places] = self._year(year)
-        return Slots(changed, reports, annual)
-
-    def _year(self, number: int) -> tuple[NDArray[np.generic], ...]:
-        """Return days of change, reports and annual reports of the places of a year."""
+    def _year(self, number: int) -> NDArray[np.void]:
+        """Return the properties of the places of a year."""
         year, size, n = FIRST_YEAR + number, self.places, self.n
-        factor, inverse, shift = self._orders[number]
+        factor, inverse, shift = _order(self.seed, number, size)
         elements = (np.arange(size, dtype=np.int64) - shift) % size * inverse % size
         extra = elements >= n
         rows = np.where(extra, (elements - n) * EVERY + year % EVERY, elements)
-        day = np.repeat(
-            day_number(date(year + 1, 1, 1)) + np.arange(len(self._ends[number])),
-            np.diff(self._ends[number], prepend=0),
-        )
+        ends = _ends_of_days(number, size)
+        day = _day_after(number) + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         due, last = self._due(year), self.origin.units.changed.astype(np.int64)
         # A second statement of a year needs the main one to be filed, too.
         filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
@@ -123,8 +97,9 @@ class Drawn:
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
         changed = np.minimum(_changed(day, bits), last[rows])
         reports = _reports(self._two_reports(year)[rows], bits)
-        annual = ((bits >> np.uint64(26)) & np.uint64(15) == 0) & filed & ~extra
-        return np.where(filed, changed, 0), reports, annual
+        annual = ((bits >> np.uint64(26)) & np.uint64(15) == 0) & ~extra
+        columns = [changed * filed, reports * filed, annual & filed]
+        return np.rec.fromarrays(columns, dtype=SLOT)
 
     def _due(self, year: int) -> NDArray[np.bool_]:
         """Return which units file for a year."""
@@ -162,57 +137,22 @@ class Drawn:
         public, business = self._families["public"], self._families["business"]
         return public | business if year <= OLD_FORMS else public
 
-    @cached_property
-    def lines(self) -> Mapping[str, Line]:
-        """The id lines of the three collections; made year by year, which takes less memory."""
-        changed, reports, annual = self.slots
-        years = []
-        for start in range(0, self.size, max(self.places, 1)):
-            year = slice(start, start + self.places)
-            part = Slots(changed[year], reports[year], annual[year])
-            years.append(self.lines_of(part, start))
-        return joined(years)
-
-    def lines_of(self, slots: Slots, first: int) -> Mapping[str, Line]:
-        """Return the id lines of slots in sequence, the first of which is given."""
-        changed, reports, annual = slots
-        filed, with_annual = np.flatnonzero(changed), np.flatnonzero(annual)
-        counts = reports[filed].astype(np.int64)
-        behind = np.cumsum(counts)
-        places = np.repeat((first + filed) * MOST_REPORTS - behind + counts, counts)
-        places += np.arange(len(places))
-        return {
-            STATEMENTS: Line(self.ids_of(STATEMENTS, first + filed), changed[filed]),
-            REPORTS: Line(self.ids_of(REPORTS, places), np.repeat(changed[filed], counts)),
-            ANNUAL_REPORTS: Line(
-                self.ids_of(ANNUAL_REPORTS, first + with_annual), changed[with_annual]
-            ),
-        }
-
-    def ids_of(self, collection: str, slots: Numbers) -> Numbers:
-        """Return the ids at places of a collection."""
-        stride = self.strides[collection]
-        return 1 + slots * stride + (slots * 40_503 >> 4) % stride
-
-    def row_of(self, unit: int) -> int | None:
-        """Return the row of a unit that was drawn."""
-        return self.origin.units.position(unit)
-
     def slots_of(self, unit: int) -> list[int]:
-        """Return the places that a unit has, gaps among them."""
-        row = self.row_of(unit)
+        """Return the places at which a unit that was drawn has filed."""
+        row = self.origin.units.position(unit)
         if row is None:
             return []
-        slots = []
-        for number in range(YEARS):
-            slots.append(self._slot(number, row))
-            if (twin := self._twin_of(row, number)) is not None:
-                slots.append(self._slot(number, twin))
-        return slots
+        slots = (
+            self._slot(number, element)
+            for number in range(YEARS)
+            for element in (row, self._twin_of(row, number))
+            if element is not None
+        )
+        return [slot for slot in slots if self.slots["changed"][slot]]
 
     def _slot(self, number: int, element: int) -> int:
         """Return the place of an element of a year."""
-        factor, _, shift = self._orders[number]
+        factor, _, shift = _order(self.seed, number, self.places)
         return number * self.places + (element * factor + shift) % self.places
 
     def was_corrected(self, row: int, year: int) -> bool:
@@ -222,16 +162,16 @@ class Drawn:
         if number < 0 or (element := self._twin_of(row, number)) is None:
             return False
         correction = _role(mixed(self.seed, year, element)) == CORRECTION
-        return correction and bool(self.slots.changed[self._slot(number, element)])
+        return correction and bool(self.slots["changed"][self._slot(number, element)])
 
     def filing(self, slot: int) -> Filing | None:
         """Return the statement at a place."""
-        changed, reports, annual = (int(column[slot]) for column in self.slots)
+        changed, reports, annual = self.slots[slot].item()
         if not changed:
             return None
         number, place = divmod(slot, self.places)
         year = FIRST_YEAR + number
-        _, inverse, shift = self._orders[number]
+        _, inverse, shift = _order(self.seed, number, self.places)
         element = (place - shift) * inverse % self.places
         key = mixed(self.seed, year, element)
         row, role = element, MAIN
@@ -243,13 +183,10 @@ class Drawn:
             second = max(element, twin)
             if _role(mixed(self.seed, year, second)) == CORRECTION:
                 role = CORRECTION if slot > self._slot(number, twin) else MAIN
-        day = day_number(date(year + 1, 1, 1)) + int(
-            np.searchsorted(self._ends[number], place, side="right")
-        )
-        unit = int(self.origin.units.ids[row])
-        files_only = self.unit(unit, row).files_only
-        case = "attachments_only" if files_only else drawn_case(key)
-        return Filing(slot, unit, row, year, role, key, day, changed, reports, bool(annual), case)
+        ends, unit = _ends_of_days(number, self.places), self.unit(row)
+        day = _day_after(number) + int(np.searchsorted(ends, place, side="right"))
+        case = "attachments_only" if unit.files_only else drawn_case(key)
+        return Filing(slot, unit, year, role, key, day, changed, reports, annual, case)
 
     def _twin_of(self, element: int, number: int) -> int | None:
         """Return the other element of the same unit and year, None where there is one alone."""
@@ -260,20 +197,26 @@ class Drawn:
         return other if element % EVERY == turn and other < self.places else None
 
 
-def joined(parts: Sequence[Mapping[str, Line]]) -> Mapping[str, Line]:
-    """Return the lines that consist of the given ones, one behind the other."""
-    return {
-        name: Line(
-            np.concatenate([part[name].ids for part in parts] or [np.empty(0, np.int64)]),
-            np.concatenate([part[name].changed for part in parts] or [np.empty(0, np.uint16)]),
-        )
-        for name in (STATEMENTS, REPORTS, ANNUAL_REPORTS)
-    }
+@lru_cache(maxsize=256)
+def _order(seed: int, number: int, places: int) -> tuple[int, int, int]:
+    """Return factor, its inverse and shift of a year's permutation of places."""
+    key, size = mixed(seed, FIRST_YEAR + number), max(places, 1)
+    factor = size // 4 + key % max(size // 2, 1) or 1
+    while gcd(factor, size) != 1:
+        factor += 1
+    return factor, pow(factor, -1, size), (key >> 32) % size
 
 
-def _ends_of_days(year: int, places: int) -> Ints:
-    """Return behind which place each day of the calendar year after *year* ends."""
-    steps = _steps_of_days(year)
+@cache
+def _day_after(number: int) -> int:
+    """Return the first day of the calendar year after a year."""
+    return day_number(date(FIRST_YEAR + number + 1, 1, 1))
+
+
+@lru_cache(maxsize=256)
+def _ends_of_days(number: int, places: int) -> Ints:
+    """Return behind which place each day of the calendar year after a year ends."""
+    steps = _steps_of_days(FIRST_YEAR + number)
     return np.asarray(steps * places // steps[-1], dtype=np.int64)
 
 

@@ -209,9 +209,6 @@ class Form:
         self._wears = np.array([path[:2] in _WORN for path in self._assets.paths], dtype=np.int64)
         parts = [plan.business.get(number or 0, 0) for number in self._result.at]
         self._parts = np.array(parts, dtype=np.int64)
-        is_equity = [path[:1] == ("A",) for path in self._debts.paths]
-        is_equity[self._debts.at[plan.retained]] = True
-        self._own = np.array(is_equity, dtype=np.int64)
         self._filled = lru_cache(maxsize=256)(self._filled_by)
 
     def _pots_of_leaves(self) -> Ints:
@@ -300,10 +297,6 @@ class Form:
             revenue,
             revenue * (plan.spent[0] - (key >> 32) % plan.spent[1]) // 1000,
         )
-
-    def equity(self, figures: Figures) -> int:
-        """Return the equity, or what single entry has in its place."""
-        return int(self._own @ figures.liabilities)
 
     def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[TableOf]:
         """Return the tables of a report."""

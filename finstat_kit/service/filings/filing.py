@@ -2,60 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Final
 
 import msgspec
 
 from finstat_kit.protocol.shipped import facts
+from finstat_kit.service.filings.figures import plan_of
+from finstat_kit.service.filings.filers import Unit
 
 FIRST_YEAR: Final = 2010
 OLD_FORMS: Final = 2013  # the last year in which businesses file two reports
 MOST_REPORTS: Final = 4
-MAIN, CORRECTION, TWIN, EXTRAORDINARY = range(4)
+# The roles of statements; their figures differ, as those do that a later one restates, and those
+# of a second report on the same form.
+MAIN, RESTATED, CORRECTION, TWIN, EXTRAORDINARY, SECOND = range(6)
 # Shift and mask of the bits of a key that are zero where a statement has notes, an auditor's
-# report, a notice of approval.
+# report, a notice of approval; their templates.
 EXTRAS: Final = ((16, 1), (18, 15), (22, 7))
-_NO_FIELDS: Final[Mapping[str, object]] = {}
-
-
-class Filing(NamedTuple):
-    """A statement: of which unit, for which year, in which role, filed when.
-
-    Attributes:
-        slot: Its place among all.
-        unit: Id of the unit.
-        row: The unit's row as drawn, None for a unit that was published later.
-        year: Accounting year.
-        role: ``MAIN``, ``CORRECTION``, ``TWIN`` or ``EXTRAORDINARY``.
-        key: 64 bits from which the rest of it is drawn.
-        day: Day of filing, days since 2000-01-01.
-        changed: Day of the last change.
-        reports: How many reports it has.
-        annual: Whether an annual report came with it.
-        case: The name of its difficulty, None for none.
-        fields: Of a unit that was published later: the fields of its record on the day of filing.
-    """
-
-    slot: int
-    unit: int
-    row: int | None
-    year: int
-    role: int
-    key: int
-    day: int
-    changed: int
-    reports: int
-    annual: bool = False
-    case: str | None = None
-    fields: Mapping[str, object] = _NO_FIELDS
-
-
-def extras(key: int) -> tuple[bool, bool, bool]:
-    """Return whether notes, an auditor's report and a notice of approval come with a statement."""
-    notes, auditor, notice = ((key >> shift) & mask == 0 for shift, mask in EXTRAS)
-    return notes, auditor, notice
+_EXTRA_TEMPLATES: Final = (483, 700, 1171)
+_TRADERS_FORM: Final = 716
+_LAST_MONTH: Final = 12 * 9_999 + 11
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -100,12 +68,85 @@ def all_cases() -> dict[str, Case]:
     return facts("cases", dict[str, Case])
 
 
+@dataclass(eq=False)
+class Filing:
+    """A statement: of which unit, for which year, in which role, filed when.
+
+    Attributes:
+        slot: Its place among all.
+        unit: The unit that made it.
+        year: Accounting year.
+        role: ``MAIN``, ``CORRECTION``, ``TWIN`` or ``EXTRAORDINARY``.
+        key: 64 bits from which the rest of it is drawn.
+        day: Day of filing, days since 2000-01-01.
+        changed: Day of the last change.
+        reports: How many reports it has.
+        annual: Whether an annual report came with it.
+        difficulty: The name of its case, None for none.
+    """
+
+    slot: int
+    unit: Unit
+    year: int
+    role: int
+    key: int
+    day: int
+    changed: int
+    reports: int = 0
+    annual: bool = False
+    difficulty: str | None = None
+
+    @cached_property
+    def case(self) -> Case:
+        """The difficulty, one that changes nothing where it has none."""
+        return all_cases()[self.difficulty] if self.difficulty else _NO_CASE
+
+    @cached_property
+    def kind(self) -> str:
+        """The kind of forms that it is made on, the name of a plan."""
+        kind = "consolidated" if self.role == TWIN and self.unit.cents else self.unit.kind
+        while self.year < (plan := plan_of(kind)).since and plan.before is not None:
+            kind = plan.before
+        return kind
+
+    @cached_property
+    def forms(self) -> list[int]:
+        """The templates of the reports that have tables."""
+        if self.unit.kind == "trader":
+            return [_TRADERS_FORM]
+        return [template for template, _ in plan_of(self.kind).forms]
+
+    @property
+    def extras(self) -> list[bool]:
+        """Whether notes, an auditor's report and a notice of approval come with it."""
+        return [(self.key >> shift) & mask == 0 for shift, mask in EXTRAS]
+
+    @cached_property
+    def templates(self) -> list[int]:
+        """The templates of its reports, in no promised order."""
+        again = self.forms[:1] if self.case.twice else []
+        extras = [n for n, there in zip(_EXTRA_TEMPLATES, self.extras, strict=True) if there]
+        templates = [*self.forms, *again, *extras][: self.reports]
+        turn = (self.key >> 28) % len(templates)
+        return templates[turn:] + templates[:turn]
+
+    @cached_property
+    def period(self) -> tuple[int, int]:
+        """The first and the last month, counted from the year 0."""
+        unit, january = self.unit, 12 * self.year
+        first, last = january, january + 11
+        if self.role == EXTRAORDINARY:
+            last = january + 5
+        elif unit.key >> 24 & 31 == 0:  # a fiscal year from October to September
+            first, last = january - 3, january + 8
+        elif unit.founded == self.year:
+            first = january + int(str(unit.fields["datumZalozenia"])[5:7]) - 1
+        if self.case.period == "short":
+            return last - 5, last
+        return first, _LAST_MONTH if self.case.period == "endless" else last
+
+
 _NO_CASE: Final = Case()
-
-
-def case_of(filing: Filing) -> Case:
-    """Return the difficulty of a filing, one that changes nothing where it has none."""
-    return all_cases()[filing.case] if filing.case else _NO_CASE
 
 
 def drawn_case(key: int) -> str | None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
-from finstat_kit.service.filings.drawn import Drawn, Slots, joined
-from finstat_kit.service.filings.figures import mixed
-from finstat_kit.service.filings.filers import Unit, unit_of
+from finstat_kit.service.filings.drawn import SLOT, Drawn
 from finstat_kit.service.filings.filing import CORRECTION, MOST_REPORTS, Filing
-from finstat_kit.service.state.line import Line
+from finstat_kit.service.state.line import Ints, Line
+
+Numbers = TypeVar("Numbers", int, Ints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +31,32 @@ class Filings:
     added: tuple[Filing, ...] = ()
 
     @cached_property
-    def lines(self) -> Mapping[str, Line]:
-        """The id lines of the three collections; computed once per filing, and only for lists."""
-        if not self.added:
-            return self.drawn.lines
-        added = Slots(
-            np.array([filing.changed for filing in self.added], dtype=np.uint16),
-            np.array([filing.reports for filing in self.added], dtype=np.uint8),
-            np.array([filing.annual for filing in self.added], dtype=np.uint8),
-        )
-        return joined([self.drawn.lines, self.drawn.lines_of(added, self.drawn.size)])
+    def slots(self) -> NDArray[np.void]:
+        """The properties of the places, those of what was filed since behind the others."""
+        since = [(filing.changed, filing.reports, filing.annual) for filing in self.added]
+        parts = [self.drawn.slots, np.array(since, dtype=SLOT)]
+        return np.concatenate(parts) if since else parts[0]
 
-    def id_of(self, collection: str, slot: int) -> int:
-        """Return the id at a place of a collection."""
-        return self.drawn.ids_of(collection, slot)
+    @cached_property
+    def _lines(self) -> dict[str, Line]:
+        """The id lines of the collections that were listed so far."""
+        return {}
+
+    def line(self, collection: str) -> Line:
+        """Return the id line of a collection, computed once per filing and only for lists."""
+        if collection not in self._lines:
+            slots, each = self.slots, MOST_REPORTS if collection == REPORTS else 1
+            column = {STATEMENTS: "changed", REPORTS: "reports", ANNUAL_REPORTS: "annual"}
+            counts = slots[column[collection]][:, None]
+            places = np.flatnonzero(np.arange(each, dtype=counts.dtype) < counts)
+            line = Line(self.id_of(collection, places), slots["changed"][places // each])
+            self._lines[collection] = line
+        return self._lines[collection]
+
+    def id_of(self, collection: str, place: Numbers) -> Numbers:
+        """Return the id at a place of a collection, or those at several."""
+        stride = self.drawn.strides[collection]
+        return 1 + place * stride + (place * 40_503 >> 4) % stride
 
     def filing(self, slot: int) -> Filing | None:
         """Return the filing at a slot, None for a gap."""
@@ -59,28 +73,21 @@ class Filings:
             return None, 0
         return self.filing(slot), index
 
-    def unit_of(self, filing: Filing) -> Unit:
-        """Return the unit that made a filing, as it was drawn or as it filed."""
-        if filing.row is not None:
-            return self.drawn.unit(filing.unit, filing.row)
-        return unit_of(filing.fields, mixed(self.drawn.seed, 8, filing.unit))
-
     def ids_of(self, unit: int, *, removed: bool) -> tuple[list[int], list[int]]:
         """Return the ids of a unit's statements and annual reports, in no promised order.
 
         The filings that were drawn for a *removed* unit are not those of a later one of its id.
         """
-        drawn_slots = self.drawn.slots
-        slots = [] if removed else [s for s in self.drawn.slots_of(unit) if drawn_slots.changed[s]]
+        slots = [] if removed else self.drawn.slots_of(unit)
         slots += [filing.slot for filing in self._added_of.get(unit, ())]
         if unit % 2:
             slots.reverse()
         half = len(slots) // 2
         shuffled = slots[half:] + slots[:half]
-        annual = [s for s in shuffled if s < self.drawn.size and drawn_slots.annual[s]]
+        annual = [slot for slot in shuffled if self.slots["annual"][slot]]
         return (
-            [self.id_of(STATEMENTS, s) for s in shuffled],
-            [self.id_of(ANNUAL_REPORTS, s) for s in annual],
+            [self.id_of(STATEMENTS, slot) for slot in shuffled],
+            [self.id_of(ANNUAL_REPORTS, slot) for slot in annual],
         )
 
     def was_corrected_before(self, filing: Filing) -> bool:
@@ -88,29 +95,27 @@ class Filings:
 
         A later correction must not change the filing: no list of changes would name it.
         """
-        year = filing.year - 1
-        for other in self._added_of.get(filing.unit, ()):
-            if other.slot < filing.slot and other.year == year and other.role == CORRECTION:
-                return True
-        return filing.row is not None and self.drawn.was_corrected(filing.row, year)
+        year, row = filing.year - 1, filing.unit.row
+        return any(
+            other.slot < filing.slot and other.year == year and other.role == CORRECTION
+            for other in self._added_of.get(filing.unit.id, ())
+        ) or (row is not None and self.drawn.was_corrected(row, year))
 
     @cached_property
     def _added_of(self) -> Mapping[int, Sequence[Filing]]:
         """What each unit filed since, so that no record goes through all of it."""
         by_unit: dict[int, list[Filing]] = {}
         for filing in self.added:
-            by_unit.setdefault(filing.unit, []).append(filing)
+            by_unit.setdefault(filing.unit.id, []).append(filing)
         return by_unit
 
     def another_unit(self, filing: Filing) -> int:
         """Return the first unit that was drawn, the second for the first itself."""
-        first = self.drawn.origin.units.ids[:2]
-        units = [int(unit) for unit in first if unit != filing.unit]
-        return units[0] if units else filing.unit + 1
+        first = self.drawn.origin.units.ids[:2].tolist()
+        return next((unit for unit in first if unit != filing.unit.id), filing.unit.id + 1)
 
     def another_statement(self, filing: Filing) -> int:
         """Return the unit's first statement that was drawn, else the first of all."""
-        changed = self.drawn.slots.changed
-        of_unit = [slot for slot in self.drawn.slots_of(filing.unit) if changed[slot]]
-        slots = of_unit or np.flatnonzero(changed)[:1].tolist() or [filing.slot + 1]
+        first = np.flatnonzero(self.drawn.slots["changed"])[:1].tolist()
+        slots = self.drawn.slots_of(filing.unit.id) or first or [filing.slot + 1]
         return self.id_of(STATEMENTS, slots[0])

@@ -16,8 +16,8 @@ from finstat_kit.protocol.wire import STATE, STATEMENTS, UNITS
 from finstat_kit.service.filings import bodies
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
-from finstat_kit.service.filings.filers import tabular
-from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing, case_of
+from finstat_kit.service.filings.filers import unit_of
+from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.changes import changed, day_of_change, rows_of
 from finstat_kit.service.state.line import Ints, Line
@@ -34,7 +34,7 @@ class FiledStore(Store):
 
     def line(self, collection: str) -> Line:
         """Return the ids of a collection."""
-        return self.units if collection == UNITS else self.filings.lines[collection]
+        return self.units if collection == UNITS else self.filings.line(collection)
 
     def record(self, collection: str, id_: int) -> Json | None:
         """Return a record as the register would send it, None where there is none."""
@@ -80,33 +80,26 @@ def filed(
         UsageError: An id is not of a unit in *store*, or the case is not one of the year.
     """
     after, day = changed(store, units, on=on), day_of_change(store, on)
-    filings = store.filings
-    added = []
-    first = filings.drawn.size + len(filings.added)
+    filings, drawn, added = store.filings, store.filings.drawn, list[Filing]()
+    first = drawn.size + len(filings.added)
     rows = rows_of(store, units).tolist()
     for slot, (unit, row) in enumerate(zip(units.tolist(), rows, strict=True), first):
-        drawn_row = None if unit in store.removed else filings.drawn.row_of(unit)
-        filing = Filing(
-            slot,
-            unit,
-            drawn_row,
-            year,
-            role,
-            key=mixed(filings.drawn.seed, slot) % 2**32 | _UPPER_BITS,
-            day=day,
-            changed=day,
-            reports=0,
-            case=case,
-            fields=store.living(unit, row) if drawn_row is None else {},
+        drawn_row = None if unit in store.removed else drawn.origin.units.position(unit)
+        described = (
+            drawn.unit(drawn_row)
+            if drawn_row is not None
+            else unit_of(unit, None, mixed(drawn.seed, 8, unit), store.living(unit, row))
         )
-        reports = len(tabular(filings.unit_of(filing), filing))
-        if case == "half" and reports == 1:
+        key = mixed(drawn.seed, slot) % 2**32 | _UPPER_BITS
+        filing = Filing(slot, described, year, role, key, day, changed=day, difficulty=case)
+        if case == "half" and len(filing.forms) == 1:
             raise UsageError(
                 "case='half' leaves out one of the two reports that public bodies file, and "
                 f"businesses up to {OLD_FORMS}",
                 cure=f"in {year} there is one of the unit {unit}",
             )
-        added.append(filing._replace(reports=reports + case_of(filing).more))
+        filing.reports = len(filing.forms) + filing.case.more
+        added.append(filing)
     after = replace(after, filings=replace(filings, added=(*filings.added, *added)))
     return after, [filings.id_of(STATEMENTS, filing.slot) for filing in added]
 
@@ -125,7 +118,7 @@ def corrected(
         filing, _ = store.filings.filing_of(STATEMENTS, statement)
         if filing is None:
             raise UsageError(f": {statement} is no statement of this sample", argument="ids")
-        unit = np.array([filing.unit], dtype=np.int64)
+        unit = np.array([filing.unit.id], dtype=np.int64)
         store, new = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
         ids += new
     return store, ids

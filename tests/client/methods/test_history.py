@@ -102,7 +102,7 @@ def test_untaxed_and_taxed_activity_are_added() -> None:
 @pytest.mark.slow
 def test_the_filing_of_each_year_is_that_of_financials() -> None:
     """Corrections, other kinds, unreadable ones: the same statement, or the same reason."""
-    cases = SAMPLE.cases(1)
+    cases = SAMPLE.cases(2)
     owners = SAMPLE.statements.get(cases["statement_id"].unique())["idUJ"].drop_nulls()
     owners = owners.unique().sort().gather_every(2)
     columns = ["year", "period_to", "statement_id", "superseded_by", "reason"]
