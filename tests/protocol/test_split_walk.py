@@ -271,10 +271,10 @@ def test_a_register_that_dislikes_foreign_cursors_is_an_error_or_whole(
     assert (seen, short) == (expected, 0)
 
 
-def walked(*pages: list[int], more: bool = False) -> tuple[SplitWalk, list[int]]:
+def walked(*pages: list[int], ends: bool = False) -> tuple[SplitWalk, list[int]]:
     """Return a walk of the ids 1 to 24 in pages of 4, cut at 22, and the cursors behind the cut.
 
-    *pages* are those behind the cut, the last of them with *more*.
+    *pages* are those behind the cut; the last one ends the list, with *ends* each says so.
     """
     walk, cursors, left = SplitWalk(Query("/api/x", BEGINNING, 4)), list[int](), list(pages)
     (first,) = walk.ranges
@@ -283,7 +283,7 @@ def walked(*pages: list[int], more: bool = False) -> tuple[SplitWalk, list[int]]
     def next_page(query: Query) -> Page:
         cursors.append(query.after_id)
         ids = pl.Series("id", left.pop(0), dtype=pl.Int64)
-        return Page(ids, more=more or bool(left))
+        return Page(ids, more=bool(left) and not ends)
 
     first.walk(walk.query, lambda query: page_of(range(1, 41), query))
     last.walk(walk.query, next_page)
@@ -317,7 +317,7 @@ def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
 
 def test_an_end_at_a_cut_is_requested_once_more_behind_its_ids() -> None:
     """A single connection would not send a cut as its cursor."""
-    walk, cursors = walked([23, 24], [], more=False)
+    walk, cursors = walked([23, 24], [], ends=True)
     assert cursors == [22, 24]
 
     short = SplitWalk(walk.query)
