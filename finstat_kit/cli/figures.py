@@ -81,7 +81,7 @@ def financials(
 
     8 or 12 digits are an IČO, fewer than eight an id. Without figures the column "reason" shows
     why. If the command ends early, the rows of the units finished before are written. The exit code
-    is 1 where a unit has no readable record, and where no unit has an IČO.
+    is 1 where a unit has no readable record.
     """
     from finstat_kit.frames.financials.assemble import schema
     from finstat_kit.frames.financials.chosen_items import chosen
@@ -92,4 +92,4 @@ def financials(
     figures = output.fetch(lambda: reg.financials(units, year, items=names, **passed))
     # A record that can be read has a name or an IČO.
     bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
-    end_with(bare["unit_id"].unique().sort(), figures.filter(reason="no_such_unit")["ico"].unique())
+    end_with(bare["unit_id"].unique().sort())

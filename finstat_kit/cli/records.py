@@ -92,8 +92,8 @@ def get(
     """Print records; "-" reads ids, or records and figures that name them, from standard input.
 
     Of units 8 or 12 digits are an IČO, fewer than eight an id. An id without a readable record has
-    a row of its own, and so has an IČO of no unit; the exit code is 1 then. If the command ends
-    early, the records fetched before are written.
+    a row of its own; the exit code is 1 then. If the command ends early, the records fetched before
+    are written.
     """
     import polars as pl
 
@@ -103,9 +103,7 @@ def get(
     output.check(KINDS[collection].schema)
     listed: Collection = getattr(reg, collection)
     records = output.fetch(lambda: listed.get(wanted, errors="keep", **passed))
-    bare = records.filter(pl.all_horizontal(pl.exclude("id", "ico").is_null()))
-    icos = bare["ico"] if "ico" in bare.columns else pl.Series("ico", [], pl.String)
-    end_with(bare["id"].drop_nulls(), icos.drop_nulls().unique())
+    end_with(records.filter(pl.all_horizontal(pl.exclude("id").is_null()))["id"])
 
 
 @click.command()
@@ -130,12 +128,9 @@ def find(
     )
 
 
-def end_with(unreadable: pl.Series, icos: pl.Series) -> None:
-    """End with exit code 1 where ids have no readable record, or no unit has an IČO."""
-    kinds = {"without a readable record": unreadable, "IČO of no unit": icos.sort()}
-    for fault, values in kinds.items():
-        if values.len():
-            shown = ", ".join(map(str, values.head(10)))
-            click.echo(f"{fault}: {values.len():,}: {shown}", err=True)
-    if unreadable.len() or icos.len():
+def end_with(unreadable: pl.Series) -> None:
+    """End with exit code 1 where ids have no readable record."""
+    if unreadable.len():
+        shown = ", ".join(map(str, unreadable.head(10)))
+        click.echo(f"without a readable record: {unreadable.len():,}: {shown}", err=True)
         raise SystemExit(1)

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
 Outcome = tuple[int, Record | RegisterError]
 
 
-class Part(NamedTuple):
-    """The part of a register that a source has; by default all of it.
-
-    Attributes:
-        given: Number of the units that a mirror was given; None for the whole register.
-        undated: Collections whose days of change are not known.
-        ends: Whether its data end on its day: what changed since a span before it is known.
-    """
-
-    given: int | None = None
-    undated: frozenset[str] = frozenset()
-    ends: bool = False
-
-
 class Wanted(NamedTuple):
     """The filings and figures that are wanted; see `Register.financials`."""
 
@@ -88,9 +74,23 @@ class Source(ABC):
         register = self.session.register
         return isinstance(register, Inner) and bool(register.invented)
 
-    def part(self) -> Part:
-        """Return the part of the register that it has."""
-        return Part()
+    @property
+    def given(self) -> int | None:
+        """The number of units that a mirror was given; None of a whole register."""
+        return None
+
+    def listed(self, name: str, query: Query) -> Query:
+        """Return the query of a list that it can answer; a register has them all.
+
+        Args:
+            name: Of the collection.
+            query: Of the list.
+
+        Raises:
+            UsageError: A mirror does not know the days of change.
+            NotHeld: It is of given units, and has no such list.
+        """
+        return query
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
         """Return why ids have no record, to be appended to a text."""

@@ -27,9 +27,9 @@ class Units(Collection):
         *,
         changed_since: str | date | timedelta | None = None,
         after_id: int = 0,
-        ico: str | Sequence[str] | None = None,
-        dic: str | Sequence[str] | None = None,
-        legal_form_code: str | Sequence[str] | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
     ) -> int:
         """Fetch the number of matching units.
 
@@ -39,11 +39,10 @@ class Units(Collection):
         Args:
             changed_since: Only units changed on this day or later; None is everything.
             after_id: Only ids greater than this one.
-            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
-                not unique. Each takes a request of its own.
-            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of
-                ``fk.codelist("legal_forms")``, or of several; each takes a request of its own.
+                ``fk.codelist("legal_forms")``.
 
         Returns:
             The number of ids, deleted and non-public units included.
@@ -66,9 +65,9 @@ class Units(Collection):
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
-        ico: str | Sequence[str] | None = None,
-        dic: str | Sequence[str] | None = None,
-        legal_form_code: str | Sequence[str] | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
         connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
@@ -83,12 +82,10 @@ class Units(Collection):
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: Maximum number of ids; the lowest are returned.
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
-            ico: Only units with this IČO, a text of 8 or 12 digits, or with one of several. It is
-                not unique. Each takes a request of its own.
-            dic: Only units with this DIČ, a text of 10 digits, or with one of several.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
+            dic: Only units with this DIČ, a text of 10 digits.
             legal_form_code: Only units of this legal form, a code of
-                ``fk.codelist("legal_forms")``, or of several, walked one after another; an error
-                then has no ids, and the cursor of the beginning.
+                ``fk.codelist("legal_forms")``.
             connections: Concurrent requests, 1 to 256; None is the register's own setting. The
                 ids are the same. A walk with a *limit*, or one that the register's rate holds
                 back, uses one connection.
@@ -124,8 +121,7 @@ class Units(Collection):
     ) -> Pages:
         """Iterate over the ids of matching units, one frame per reply, in constant memory.
 
-        The arguments are those of `ids`, with one number and one legal form: pages of several would
-        have no cursor in common. From ``/api/uctovne-jednotky``.
+        The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
 
         Returns:
             An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
@@ -159,8 +155,8 @@ class Units(Collection):
                 either, or a frame with a column ``unit_id``, ``id`` or ``ico``, the first of these
                 that it has. Of an IČO that several units share all are returned.
             errors: ``"keep"`` continues after an id without a record, or with one that breaks the
-                register's format or cannot be had while others can, and after an IČO that no unit
-                has; its row has the id or the IČO alone.
+                register's format or cannot be had while others can; its row has the id alone. An
+                IČO that no unit has is then a warning.
             max_requests: Maximum number of requests, two per IČO; None is 10,000 for a real host,
                 to prevent an unintended wait of days, and no limit elsewhere.
             progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.

@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import LATEST, Lang, Since, Years
 from finstat_kit.client.collections.fetching import not_found, scan_by_ids
-from finstat_kit.client.collections.listing import answered_since
+from finstat_kit.client.collections.listing import day_of
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
-from finstat_kit.client.source import ANY, Allowance, Get, Part, Source, Wanted
+from finstat_kit.client.source import ANY, Allowance, Get, Source, Wanted
 from finstat_kit.errors import MirrorError, NotHeld, UsageError
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-_UNDATED: Final = frozenset(wire.LISTS) - {"units"}  # only records have a day of change
 LogName = Literal[
     "units", "statements", "reports", "annual_reports", "cells", "codelists", "templates"
 ]
@@ -382,9 +381,18 @@ class _MirrorSource(Source):
         super().__init__(register._session)
         self._register = register
 
-    def part(self) -> Part:
+    @property
+    def given(self) -> int | None:
         units = self._register._state().settings.units
-        return Part(None if units is None else len(units), _UNDATED, ends=True)
+        return None if units is None else len(units)
+
+    def listed(self, name: str, query: Query) -> Query:
+        since = query.changed_since
+        if self.given is not None and (name != "units" or since != wire.BEGINNING):
+            changed = "" if since == wire.BEGINNING else f" changed since {since}"
+            raise words.not_listed(self.given, f"has no list of {name}{changed}")
+        _refuse_day(name, since)
+        return query
 
     def why_missing(self, name: str, ids: pl.Series) -> str:
         state = self._register._state()
@@ -406,9 +414,15 @@ class _MirrorSource(Source):
     def page(
         self, query: Query, seen: int | None = None, stop: threading.Event | None = None
     ) -> Page:
-        return self._register._state().lists.page(query)
+        page = self._register._state().lists.page(query)
+        if self.given is not None and query.filters and page.ids.is_empty():
+            filters = " and ".join(f"{name} {value}" for name, value in query.filters.items())
+            raise words.not_listed(self.given, f"has no unit with {filters}")
+        return page
 
     def count(self, query: Query, stop: threading.Event | None = None) -> int:
+        if self.given is not None:
+            raise words.not_listed(self.given, "does not know how many units the register has")
         return self._register._state().lists.count(query)
 
     def numbered(
@@ -418,7 +432,8 @@ class _MirrorSource(Source):
 
     def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         state = self._register._state()
-        since = answered_since(self, name, changed_since, lists=False)
+        since = day_of(self, changed_since)
+        _refuse_day(name, since)
         # The tables of reports are put together page by page.
         if name == "reports" or not state.keeps(name) or state.lacks(name):
             # An unreadable record hides no other.
@@ -489,6 +504,15 @@ class _MirrorSource(Source):
             error.message += self.why_missing(name, missing)
             raise error
         return frame
+
+
+def _refuse_day(name: str, since: date) -> None:
+    """Refuse a day of change of a collection whose days a mirror does not know."""
+    if since != wire.BEGINNING and name != "units":
+        raise UsageError(
+            f"a mirror does not know when {name} changed",
+            cure="leave out changed_since, or use the register",
+        )
 
 
 class Frozen(LocalRegister):

@@ -96,6 +96,15 @@ def not_there(what: str) -> NotHeld:
     return NotHeld(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
 
 
+def not_listed(given: int, fault: str) -> NotHeld:
+    """Return the error for what a mirror of given units cannot say of the register."""
+    return NotHeld(
+        f"this mirror of {given:,} given units {fault}",
+        cure="use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and "
+        "scan() of each collection have what is of these units",
+    )
+
+
 def not_given(name: str, ids: list[int], many: int, given: int, *, day: date | None) -> NotHeld:
     """Return the error for records that are not those of the given units.
 

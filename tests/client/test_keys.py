@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from matplotlib.text import Text
 from polars.testing import assert_frame_equal
 
 import finstat_kit as fk
@@ -68,7 +67,9 @@ def replayed(folder: Path) -> fk.Register:
     kept = made()
     kept._keep(folder / "keys.cache", None)
     keys = [ONE, OTHER, ICO, OTHER_ICO, SHARED, NOBODY, "87654321"]
-    kept.units.get(keys, errors="keep")
+    with pytest.warns(fk.errors.RegisterWarning, match="no unit has the IČO"):
+        kept.units.get(keys, errors="keep")
+    keys = keys[:5]
     kept.financials(keys, YEAR)
     kept.filings(keys, [2017, 2018])
     kept.statement(ICO)
@@ -178,21 +179,22 @@ def test_a_shared_ico_is_all_of_its_units_or_an_error_that_lists_them(
         fk.peers(twice, SHARED, "total_assets")
 
 
-def test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error(
+def test_an_ico_of_nobody_is_a_warning_where_others_have_rows_and_else_an_error(
     register: fk.Register,
 ) -> None:
-    """In its place; with years one row for each, as of a unit without a filing."""
-    money = register.financials([NOBODY, ICO, "87654321", NOBODY], YEAR)
-    assert money.select("unit_id", "ico", "year").rows() == [
-        (None, NOBODY, YEAR), (ONE, ICO, YEAR), (None, "87654321", YEAR),
-    ]  # fmt: skip
-    assert money.row(0, named=True)["reason"] == "no_such_unit"
-    assert money[1].equals(SAMPLE.financials(ONE, YEAR))
-    filed = register.filings(NOBODY, [2017, 2018])
-    assert filed.select("unit_id", "year", "counts", "reason").rows() == [
-        (None, year, False, "no_such_unit") for year in (2017, 2018)
-    ]
-    assert register.filings([NOBODY])["year"].to_list() == [None]
+    """With a list of them; the rows of the others are as without it."""
+    told = f"no unit has the IČO '{NOBODY}', '87654321'; names and numbers are invented"
+    calls: tuple[Callable[[Any], pl.DataFrame], ...] = (
+        lambda units: register.financials(units, YEAR),
+        lambda units: register.filings(units, YEAR),
+        lambda units: register.units.get(units, errors="keep"),
+    )
+    for fetched in calls:
+        with pytest.warns(fk.errors.RegisterWarning, match=told):
+            rows = fetched([NOBODY, ICO, "87654321", NOBODY])
+        assert rows.equals(fetched([ICO]))
+        with pytest.warns(fk.errors.RegisterWarning, match=f"no unit has the IČO '{NOBODY}';"):
+            assert fetched(NOBODY).equals(rows.clear())
     for call in (
         register.units.get, register.statement,
         lambda unit: fk.unit_page(unit, register=register),
@@ -207,31 +209,13 @@ def test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error(
 
 
 def test_records_beside_an_ico_of_nobody_are_kept(register: fk.Register) -> None:
-    """In the error, and as rows in their places."""
+    """In the error."""
     with pytest.raises(
-        fk.errors.NotFound, match=r"IČO '12345678'; the others are in \.partial"
+        fk.errors.NotFound, match=r"IČO '12345678'; names .*; the others are in \.partial"
     ) as caught:
         register.units.get([SHARED, NOBODY, ONE])
     assert caught.value.partial is not None
     assert caught.value.partial["id"].to_list() == [*SHARING, ONE]
-
-    kept = register.units.get([SHARED, NOBODY, ONE, NOBODY], errors="keep")
-
-    assert kept["id"].to_list() == [*SHARING, None, ONE, None]
-    assert kept["ico"].to_list() == [SHARED, SHARED, NOBODY, ICO, NOBODY]
-    assert kept.drop_nulls("id").equals(caught.value.partial)
-    assert kept.schema == RECORDS.schema
-
-
-def test_the_row_of_nobody_has_the_columns_of_one_without_a_filing() -> None:
-    """Columns depend on the arguments alone, and so does what is filled in such a row."""
-    deleted = RECORDS.filter(pl.col("stav").is_not_null())["id"][0]
-    for year in (None, YEAR):
-        for call in (SAMPLE.financials, SAMPLE.filings):
-            nobody, gone = call(NOBODY, year), call([deleted], year)
-            assert nobody.schema == gone.schema == call([], year).schema
-            same = [name for name in gone.columns if name not in ("unit_id", "ico", "reason")]
-            assert_frame_equal(nobody.select(same), gone.select(same))
 
 
 @pytest.mark.parametrize(
@@ -330,7 +314,8 @@ def test_an_ico_is_one_request_and_its_record_another() -> None:
                 watched.units.get(units, errors="keep", max_requests=limit)
             assert watched.asked == []
         else:
-            watched.units.get(units, errors="keep", max_requests=limit)
+            with pytest.warns(fk.errors.RegisterWarning, match="no unit has the IČO"):
+                watched.units.get(units, errors="keep", max_requests=limit)
     lists = [path for path in watched.asked if "uctovne-jednotky" in path]
     assert len(lists) == 3  # and one per unit: of the shared IČO two, of nobody none
     assert len(watched.asked) == 3 + 4
@@ -372,50 +357,23 @@ def test_what_was_matched_is_taken() -> None:
 
 
 def test_a_part_of_the_register_does_not_know_whose_an_ico_is(tmp_path: Path) -> None:
-    """The register may have it: the reason is `not_held`, and the error says so."""
+    """The register may have it: the warning and the error say so."""
     mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
     mirror.sync()
     part = mirror.extract(tmp_path / "part", [ONE])
 
     assert part.units.get(ICO)["id"].to_list() == [ONE]
-    filed = part.filings([ICO, OTHER_ICO], YEAR)
-    assert filed.select("unit_id", "ico", "reason").rows() == [
-        (ONE, ICO, "not_held"), (None, OTHER_ICO, "not_held"),
-    ]  # fmt: skip
-    with pytest.raises(fk.errors.NotHeld, match=f"no unit with the IČO '{OTHER_ICO}'; use the reg"):
+    told = f"IČO '{OTHER_ICO}'; this mirror is of 1 given units, the register may have them"
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        assert part.filings([ICO, OTHER_ICO], YEAR)["reason"].to_list() == ["not_held"]
+    with pytest.raises(fk.errors.NotFound, match=told):
         part.units.get(OTHER_ICO)
-
-
-def test_a_row_of_nobody_is_no_unit() -> None:
-    """Summaries, panels, peers and charts leave it out."""
-    firms = _MONEY.head(40)["unit_id"]
-    own = SAMPLE.financials(firms, YEAR)
-    mixed = SAMPLE.financials([NOBODY, *firms, "87654321"], YEAR)
-    assert mixed.height == own.height + 2
-
-    calls: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
-        lambda money: fk.summary(money, ["sales", "roa"], "kraj", register=SAMPLE),
-        lambda money: fk.summary(money, "sales", register=SAMPLE),
-        lambda money: SAMPLE.panel(money)[0],
-        lambda money: SAMPLE.panel(money)[1],
-        lambda money: fk.growth(money, ["sales"]),
-        lambda money: fk.peers(money, int(firms[0]), "total_assets"),
-        lambda money: fk.ratios(money).drop_nulls("unit_id"),
-    ]
-    for call in calls:
-        assert_frame_equal(call(mixed), call(own))
-    notes = list[list[str]]()
-    for money in (own, mixed):
-        ax = fk.plot_spread(money, value="total_assets", by="kraj", register=SAMPLE)
-        drawn: Any = ax.figure
-        notes.append([text.get_text() for text in drawn.findobj(Text)])
-    assert notes[0] == notes[1]
 
 
 def test_saved_figures_of_two_versions_are_joined_as_the_page_says(tmp_path: Path) -> None:
     """A reason may be new: the column of the older file is cast to that of the newer."""
-    new = SAMPLE.financials([NOBODY, ONE], YEAR)
-    older = pl.Enum([reason for reason in REASONS if reason != "no_such_unit"])
+    new = SAMPLE.financials([OTHER, ONE], YEAR)
+    older = pl.Enum([reason for reason in REASONS if reason != "ambiguous"])
     SAMPLE.financials(OTHER, 2009).cast({"reason": older}).write_parquet(tmp_path / "old.parquet")
     old = pl.read_parquet(tmp_path / "old.parquet")
     with pytest.raises(pl.exceptions.SchemaError):

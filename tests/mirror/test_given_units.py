@@ -312,7 +312,6 @@ def test_it_never_stands_for_the_register(
     [
         (lambda m: m.units.count(), "does not know how many units the register has"),
         (lambda m: m.units.get(39), r"1 of 1 units are not in this mirror .* units: \[39\]"),
-        (lambda m: m.units.get("12345678"), "has no unit with the IČO '12345678'"),
         (lambda m: m.units.ids(ico="12345678"), "has no unit with ico 12345678"),
         (lambda m: m.statements.get([1, 2]), "2 of 2 statements are not in this mirror"),
         (lambda m: m.extract(m.path.parent / "x", [39]), "1 of 1 units are not in this mirror"),

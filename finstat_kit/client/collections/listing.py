@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator
 from datetime import date
-from itertools import product
-from typing import Final, Self, TypedDict, Unpack
+from typing import Final, Self
 
 import polars as pl
 
-from finstat_kit import arguments, given_frames
+from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.client.source import Source
-from finstat_kit.errors import NotHeld, RegisterError, UsageError, attaching, invalid, warn
+from finstat_kit.errors import RegisterError, attaching, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
@@ -23,14 +21,6 @@ from finstat_kit.protocol.requests import Query, next_query
 from finstat_kit.protocol.split_walk import SplitWalk
 
 _NONE: Final = pl.DataFrame(schema=requests.IDS)
-
-
-class Filters(TypedDict, total=False):
-    """Filters of units: one number or legal form, or several."""
-
-    ico: str | Sequence[str] | None
-    dic: str | Sequence[str] | None
-    legal_form_code: str | Sequence[str] | None
 
 
 class Listing:
@@ -42,7 +32,7 @@ class Listing:
         changed_since: As in `Collection.ids`, as are the others.
         after_id: Only ids greater than this one.
         page_size: Ids per request; None is the register's own setting.
-        **filters: Those of `Units.ids`; several values are several lists.
+        ico, dic, legal_form_code: As in `Units.ids`.
     """
 
     def __init__(
@@ -52,38 +42,36 @@ class Listing:
         changed_since: Since = None,
         after_id: int = 0,
         page_size: int | None = None,
-        **filters: Unpack[Filters],
+        *,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
     ) -> None:
         size = source.session.page_size if page_size is None else page_size
+        filters = {
+            "ico": None if ico is None else arguments.digits("ico", ico, ICO),
+            "dic": None if dic is None else arguments.digits("dic", dic, DIC),
+            "legal_form_code": None
+            if legal_form_code is None
+            else arguments.legal_form_code(legal_form_code),
+        }
         query = Query(
             wire.LISTS[name],
-            answered_since(source, name, changed_since),
+            day_of(source, changed_since),
             arguments.whole("page_size", size, 1, wire.MAX_PAGE),
             arguments.whole("after_id", after_id, 0, wire.MAX_ID),
+            {wire.FILTERS[key]: value for key, value in filters.items() if value is not None},
         )
-        self._source, self._name = source, name
-        self._counts_back = arguments.is_span(changed_since)
-        self._given = filters
-        self._queries = [replace(query, filters=choice) for choice in _choices(**filters)]
+        self._source, self._name, self._query = source, name, source.listed(name, query)
 
     def count(self) -> int:
         """Return the number of ids, see `Collection.count`."""
-        if (given := self._source.part().given) is not None:
-            raise not_listed(given, f"does not know how many {self._name} the register has")
-        number = sum(map(self._source.count, self._queries))
-        self._warn_if_empty(number)
-        return number
+        return self._source.count(self._query)
 
     def pages(self, limit: int | None = None) -> Pages:
         """Return the pages, see `Collection.pages`."""
-        if len(self._queries) > 1:
-            raise invalid(
-                next(n for n, x in self._given.items() if x is not None and not isinstance(x, str)),
-                ...,
-                "has several values, whose pages have no cursor in common",
-                give="one per walk, or take fk.units.ids",
-            )
-        return self._pages(self._queries[0], limit)
+        limit = None if limit is None else arguments.whole("limit", limit, 0, wire.MAX_ID)
+        return Pages(self._source, self._name, self._query, limit)
 
     def ids(
         self,
@@ -93,49 +81,12 @@ class Listing:
     ) -> pl.DataFrame:
         """Return all ids, see `Collection.ids`.
 
-        A walk of several lists that fails leaves ids of the others above its cursor, so that an
-        error has none of them: the call begins again where it began.
-        """
-        first = self._queries[0]
-        if len(self._queries) == 1:
-            frame = self._walk(first, limit, connections, progress)
-        else:
-            text = "interrupted; a walk over several numbers or legal forms begins again: repeat it"
-            with attaching(lambda: _NONE.clone(), lambda: text, lambda: first.after_id):
-                walks = [self._walk(q, limit, connections, progress) for q in self._queries]
-            frame = pl.concat(walks).unique().sort("id")
-            frame = frame if limit is None else frame.head(limit)
-        if limit != 0:
-            self._warn_if_empty(frame.height)
-        return frame
-
-    def _warn_if_empty(self, number: int) -> None:
-        """Warn where nothing changed since a day that was counted back, and name that day.
-
         Raises:
-            NotHeld: A mirror of given units has none with a number or a legal form.
+            RegisterError: With the ids so far and the cursor to resume from.
+            Interrupted: Ctrl-C, with the same; its text is the line to paste.
         """
-        query, given = self._queries[0], self._source.part().given
-        if given is not None and query.filters and not number:
-            said = " and ".join(f"{name} {value}" for name, value in query.filters.items())
-            raise not_listed(given, f"has no unit with {said}")
-        if number or not self._counts_back or self._source.part().ends:
-            return
-        if query.filters or query.after_id:
-            return  # other reasons to find nothing
-        warn(
-            f"nothing has changed since {query.changed_since}, counted back from the register's "
-            f"day, {self._source.session.today()}: if its data end earlier, give a date"
-        )
-
-    def _pages(self, query: Query, limit: int | None) -> Pages:
-        limit = None if limit is None else arguments.whole("limit", limit, 0, wire.MAX_ID)
-        return Pages(self._source, self._name, query, limit)
-
-    def _walk(
-        self, query: Query, limit: int | None, connections: int | None, progress: bool | None
-    ) -> pl.DataFrame:
-        source, session = self._source, self._source.session
+        source, query = self._source, self._query
+        session = source.session
         connections = session.connections if connections is None else connections
         connections = arguments.whole("connections", connections, 1, 256)
         # The cuts of a walk depend on timing and could not be replayed.
@@ -146,7 +97,7 @@ class Listing:
             covered = walk.covered
             sizes = over_connections(source, walk, connections)
         else:
-            sizes, covered = _over_one_connection(self._pages(query, limit))
+            sizes, covered = _over_one_connection(self.pages(limit))
 
         def total() -> int | None:
             with contextlib.suppress(RegisterError):  # it is advisory: without it a bar has no end
@@ -246,57 +197,10 @@ def _over_one_connection(
     return sizes(), lambda: (pl.concat(frames, rechunk=True)["id"], listed.cursor)
 
 
-def answered_since(source: Source, name: str, changed_since: Since, *, lists: bool = True) -> date:
-    """Return the day that ``changed_since`` names, if the register can answer it.
-
-    Args:
-        source: What answers.
-        name: Name of the collection.
-        changed_since: As given.
-        lists: Whether the answer stands for the register, rather than for the records at hand.
-
-    Raises:
-        UsageError: A mirror does not know the days of change.
-        NotHeld: It is of given units, and has no such list.
-    """
-    day = arguments.changed_since(changed_since, source.session.today)
-    if changed_since is not None and day > (today := source.session.today()):
-        warn(f"{day} lies after the register's day, {today}: nothing can have changed since")
-    part = source.part()
-    if lists and part.given is not None and (name != "units" or day != wire.BEGINNING):
-        changed = "" if day == wire.BEGINNING else f" changed since {day}"
-        raise not_listed(part.given, f"has no list of {name}{changed}")
-    if day != wire.BEGINNING and name in part.undated:
-        raise UsageError(
-            f"a mirror does not know when {name} changed",
-            cure="leave out changed_since, or use the register",
-        )
+def day_of(source: Source, changed_since: Since) -> date:
+    """Return the day that ``changed_since`` names; warn where it lies after the register's day."""
+    today = source.session.today
+    day = arguments.changed_since(changed_since, today)
+    if changed_since is not None and day > today():
+        warn(f"{day} lies after the register's day, {today()}: nothing can have changed since")
     return day
-
-
-def not_listed(given: int, fault: str) -> NotHeld:
-    """Return the error for what a mirror of given units cannot say of the register."""
-    return NotHeld(
-        f"this mirror of {given:,} given units {fault}",
-        cure="use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and "
-        "scan() of each collection have what is of these units",
-    )
-
-
-def _choices(
-    ico: object = None, dic: object = None, legal_form_code: object = None
-) -> list[dict[str, str]]:
-    """Return the filters of units, checked, as the register spells them.
-
-    There is one set of filters per number and legal form: the register takes one of each per
-    request.
-    """
-    choices = {
-        "ico": None if ico is None else given_frames.several_digits("ico", ico, ICO),
-        "dic": None if dic is None else given_frames.several_digits("dic", dic, DIC),
-        "legal_form_code": None
-        if legal_form_code is None
-        else arguments.legal_form_codes(legal_form_code),
-    }
-    given = {wire.FILTERS[name]: values for name, values in choices.items() if values is not None}
-    return [dict(zip(given, values, strict=True)) for values in product(*given.values())]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 import polars as pl
 
 from finstat_kit import given_frames
 from finstat_kit.client.collections.fetching import get_records, refuse_long_work, requests_for
-from finstat_kit.client.collections.listing import not_listed
 from finstat_kit.client.source import ANY, Allowance, Source
-from finstat_kit.errors import NotFound, NotHeld
+from finstat_kit.errors import NotFound, warn
 from finstat_kit.given_units import given_units
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
@@ -61,7 +60,8 @@ def records_of_given(
         source: What answers.
         given: What `given_units` returns.
         allowance: What it may take.
-        null_rows: Whether an id without a record, or an IČO of nobody, is a row of itself.
+        null_rows: Whether an id without a record is a row of itself, and an IČO that no unit has is
+            warned of.
     """
     number = lookups(source, given)
     if number:
@@ -71,23 +71,19 @@ def records_of_given(
         refuse_long_work(source, expected, allowance.max_requests)
         allowance = allowance._replace(max_requests=wire.MAX_ID)
     found = looked_up(source, given, allowance.progress)
-    ids = found["id"].drop_nulls()
-    icos = found.filter(pl.col("id").is_null())["ico"].to_list()
+    fault = fault_of_nobody(source, found)
     try:
+        ids = found["id"].drop_nulls()
         records = get_records("units", ids, source, allowance, null_rows=null_rows)
     except NotFound as error:
-        if icos:
-            error.message += f"; {_of_nobody(icos)}"
+        error.message += f"; {fault}" if fault else ""
         raise
-    if not icos:
-        return records
-    if not null_rows:
-        raise no_such_units(source, icos, records)
-    places = found.with_row_index("place")
-    of_ids = records.with_columns(places.drop_nulls("id")["place"])
-    of_nobody = places.filter(pl.col("id").is_null()).select("place", "ico")
-    rows = pl.concat([of_ids, of_nobody], how="diagonal").sort("place")
-    return rows.select(records.columns)
+    if fault and null_rows:
+        warn(fault)
+    elif fault:
+        cure = "the others are in .partial of this error" if records.height else ""
+        raise NotFound(fault, cure=cure, partial=records)
+    return records
 
 
 def records_given(
@@ -108,22 +104,11 @@ def records_given(
     return records.unique("id", keep="first", maintain_order=True)
 
 
-def no_such_units(
-    source: Source, icos: Sequence[str], partial: pl.DataFrame | None = None
-) -> NotFound | NotHeld:
-    """Return the error for IČO of no unit."""
-    if (given := source.part().given) is not None:
-        return not_listed(given, f"has {_of_nobody(icos, 'no unit with')}")
-    none = pl.Series("id", [], pl.Int64)
-    cure = INVENTED if source.invented else ""
-    if partial is not None and partial.height:
-        cure = "the others are in .partial of this error" + ("; " + cure if cure else "")
-    return NotFound(
-        _of_nobody(icos) + source.why_missing("units", none), cure=cure, partial=partial
-    )
-
-
-def _of_nobody(icos: Sequence[str], nobody: str = "no unit has") -> str:
-    unique = list(dict.fromkeys(icos))
-    more = " …" if len(unique) > _MOST_SHOWN else ""
-    return f"{nobody} the IČO {', '.join(map(repr, unique[:_MOST_SHOWN]))}{more}"
+def fault_of_nobody(source: Source, found: pl.DataFrame) -> str:
+    """Return which IČO of units that were looked up no unit has; "" where each has one."""
+    absent = found.filter(pl.col("id").is_null())["ico"].unique(maintain_order=True)
+    if not absent.len():
+        return ""
+    shown = ", ".join(map(repr, absent.head(_MOST_SHOWN))) + " …" * (absent.len() > _MOST_SHOWN)
+    invented = f"; {INVENTED}" if source.invented else ""
+    return f"no unit has the IČO {shown}{source.why_missing('units', found['id'])}{invented}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Final, Literal, get_args
 
@@ -13,7 +12,12 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import LATEST, Years
 from finstat_kit.client.collections.fetching import records_with_gaps, refuse_long_work
 from finstat_kit.client.collections.figures import requests_of
-from finstat_kit.client.collections.looked_up import looked_up, lookups, records_of_given
+from finstat_kit.client.collections.looked_up import (
+    fault_of_nobody,
+    looked_up,
+    lookups,
+    records_of_given,
+)
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.source import Allowance, Source, Wanted
 from finstat_kit.errors import NotFound, invalid, warn
@@ -24,7 +28,7 @@ from finstat_kit.frames.financials import (
 )
 from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
-from finstat_kit.given_units import GIVEN, given_units
+from finstat_kit.given_units import given_units
 from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 
@@ -73,18 +77,16 @@ def filings(source: Source, units: Given, wanted: Wanted, allowance: Allowance) 
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
     # Which year is the latest one with figures is shown by reports.
     collections = ("units", "statements", "reports")[: 3 if wanted.years == LATEST else 2]
-    found = _units_found(source, units, wanted, allowance, nothing, collections)
-    rows = source.filings(found.records, wanted, allowance.progress)
-    return found.with_nobody(rows, wanted.years)
+    records = _records_of(source, units, wanted, allowance, nothing, collections)
+    return source.filings(records, wanted, allowance.progress)
 
 
 def financials(source: Source, units: Given, wanted: Wanted, allowance: Allowance) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
     warn_of_years(wanted.years, source.session.today())
     nothing = pl.DataFrame(schema=assemble.schema(wanted.items))
-    found = _units_found(source, units, wanted, allowance, nothing)
-    rows = source.figures(found.records, wanted, allowance.progress)
-    return found.with_nobody(rows, wanted.years)
+    records = _records_of(source, units, wanted, allowance, nothing)
+    return source.figures(records, wanted, allowance.progress)
 
 
 def plan(source: Source, units: Given, wanted: Wanted) -> pl.DataFrame:
@@ -138,40 +140,6 @@ def statement(
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Found:
-    """The units of a call.
-
-    Attributes:
-        records: Theirs, each once.
-        order: ``id`` and ``ico`` in the order given, where IČO were; one of nobody has no id.
-        reason: Why an IČO has no unit.
-    """
-
-    records: pl.DataFrame
-    order: pl.DataFrame
-    reason: str
-
-    def with_nobody(self, rows: pl.DataFrame, years: Years) -> pl.DataFrame:
-        """Return filings or figures with a row, or one per year, for each IČO of nobody."""
-        if not self.order["id"].null_count():
-            return rows
-        places = self.order.unique(maintain_order=True).with_row_index("place")
-        of_nobody = places.filter(pl.col("id").is_null())
-        wanted_years: Sequence[int | None] = arguments.given_years(years) or [None]
-        wanted = pl.DataFrame({"year": wanted_years}, {"year": pl.Int32})
-        known = {"counts": False, "has_figures": False, "source_column": "current"}
-        absent = of_nobody.join(wanted, how="cross").with_columns(
-            pl.lit(value).cast(rows.schema[name]).alias(name)
-            for name, value in {**known, "reason": self.reason}.items()
-            if name in rows.columns
-        )
-        first = places.drop_nulls("id").unique("id", keep="first").select("place", unit_id="id")
-        placed = rows.join(first, on="unit_id", how="left", maintain_order="left")
-        together = pl.concat([placed, absent.drop("id")], how="diagonal")
-        return together.sort("place", maintain_order=True).select(rows.columns)
-
-
 def _requests_of(source: Source, units: pl.DataFrame, wanted: Wanted) -> dict[str, tuple[int, int]]:
     """Return how many requests the figures of records take, or of what `given_units` returns."""
     if _OF_UNITS[1] in units.columns:
@@ -180,14 +148,14 @@ def _requests_of(source: Source, units: pl.DataFrame, wanted: Wanted) -> dict[st
     return requests_of(source.session, number, wanted) | {"units": (number + looked,) * 2}
 
 
-def _units_found(
+def _records_of(
     source: Source,
     units: Given,
     wanted: Wanted,
     allowance: Allowance,
     nothing: pl.DataFrame,
     collections: Sequence[str] = ("units", "statements", "reports"),
-) -> _Found:
+) -> pl.DataFrame:
     """Return the records of the units in the arguments, each once.
 
     An error has *nothing* in ``.partial``, the empty result.
@@ -209,21 +177,22 @@ def _units_found(
         expected, most = (sent + sum(needed[n][i] for n in collections) for i in (0, 1))
         refuse_long_work(source, expected, allowance.max_requests, most)
 
-    order, records = GIVEN.to_frame(), _records_given(units)
+    records = _records_given(units)
     if records is not None:
         records = records.unique("id", keep="first", maintain_order=True)
         refuse(records, 0)
-    else:
-        given = given_units(units)
-        refuse(given, 0)
-        with source.session.working("units", given.height, lambda: nothing, progress=False):
-            order = looked_up(source, given, allowance.progress)
-            ids = order["id"].drop_nulls().unique(maintain_order=True)
-            records = records_with_gaps("units", ids, source)
-        # The records show how many statements there are; before, their number was a guess.
-        refuse(records, lookups(source, given) + ids.len())
-    is_part = source.part().given is not None
-    return _Found(records, order, "not_held" if is_part else "no_such_unit")
+        return records
+    given = given_units(units)
+    refuse(given, 0)
+    with source.session.working("units", given.height, lambda: nothing, progress=False):
+        found = looked_up(source, given, allowance.progress)
+        ids = found["id"].drop_nulls().unique(maintain_order=True)
+        records = records_with_gaps("units", ids, source)
+    # The records show how many statements there are; before, their number was a guess.
+    refuse(records, lookups(source, given) + ids.len())
+    if fault := fault_of_nobody(source, found):
+        warn(fault)
+    return records
 
 
 def warn_of_years(years: Years, today: date) -> None:

@@ -90,7 +90,7 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
     why = ""
     if not has_names:
         why = "the register has no search for names: match them in a mirror"
-    elif source.part().given is not None:
+    elif source.given is not None:
         why = "this mirror is a part of the register: a name may be another unit's too"
     if number and why:
         warn(f"{number:,} rows have no number, and {why}")

@@ -24,7 +24,7 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
     """Return the code of a selection of all units changed since a day."""
     since = f'changed_since="{day}"' if day else ""
     fetch = f"fk.units.get(fk.units.ids({since}))"
-    if register._source.part().given is not None:
+    if register._source.given is not None:
         fetch = f"fk.units.scan({since}).collect()"
     if field is None:
         return f"{_HEAD}\n{choose(register)}selection = {fetch}\n"

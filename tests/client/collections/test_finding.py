@@ -352,19 +352,3 @@ def test_several_texts_are_found_at_once(source: fk.Register) -> None:
     assert source.units.find([]).columns == [*source.units.find("agro").columns, "given"]
     with pytest.raises(fk.UsageError, match="text=5 is not allowed"):
         source.units.find(["agro", 5])  # type: ignore[list-item]
-
-
-def test_several_numbers_are_one_call(source: fk.Register) -> None:
-    """Of ids, counts and filings; pages have one cursor, and so one number."""
-    numbers = ["10000008", "10000001", "99999999"]
-    ids = source.units.ids(ico=numbers)["id"]
-
-    assert set(source.units.get(ids)["ico"]) == set(numbers[:2])
-    assert source.units.count(ico=pl.Series(numbers)) == 2  # type: ignore[arg-type]
-    filed = source.filings(numbers)
-    assert filed["unit_id"].drop_nulls().unique().sort().equals(ids.alias("unit_id"))
-    assert filed.filter(reason="no_such_unit")["ico"].to_list() == numbers[2:]
-    with pytest.raises(fk.UsageError, match="ico has several values, whose pages have no cursor"):
-        source.units.pages(ico=numbers)  # type: ignore[arg-type]
-    with pytest.raises(fk.UsageError, match="ico=372491 is not allowed; give '00372491'"):
-        source.units.ids(ico=["10000001", 372491])  # type: ignore[list-item]
