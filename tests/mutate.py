@@ -724,7 +724,7 @@ MUTATIONS = [
     ),
     Mutation(
         "figures of too many units are refused before the first request",
-        "financials.py:_units_found",
+        "financials.py:_records_of",
         "refuse_long_work(source, expected, allowance.max_requests, most)",
         "pass",
         "test_long_work_is_refused_first",
@@ -1015,7 +1015,7 @@ MUTATIONS = [
     ),
     Mutation(
         "what is cut off before the first unit has the columns of the result",
-        "methods/financials.py:_units_found",
+        "methods/financials.py:_records_of",
         "lambda: nothing",
         "lambda: pl.DataFrame()",
         "test_what_is_cut_off_before_the_first_unit_has_the_columns_of_the_result",
