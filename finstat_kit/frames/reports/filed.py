@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from functools import cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -34,11 +34,11 @@ _INDENT: Final = 2  # per level
 _GAP: Final = "  "
 # A form with more rows than this is folded but for its first table.
 _UNFOLDED: Final = 100
-_SCROLLED: Final = 60  # rows, beyond which a table scrolls
 _PAGE: Final = (
     "body{font-family:system-ui,sans-serif;margin:2em auto;padding:0 1em;max-width:70em;color:#111;"
     "background:#fff}summary{list-style:none}svg{max-width:100%;height:auto;break-inside:avoid}footer{margin-top:2em;font-size:11px;color:#444}"
-    "@page{margin:14mm}@media print{body{margin:0;padding:0}}"
+    ".fk-filed.fk-filed.fk-filed .b{max-height:none}@page{margin:14mm}"
+    "@media print{body{margin:0;padding:0}}"
 )
 _UPRIGHT: Final = 6  # columns of numbers, at most, of a page that is printed upright
 # Letters of numbers beside captions on A4, upright and across, in the letters of print; a column
@@ -390,30 +390,25 @@ def as_page(filed: Filed) -> str:
 
 
 def _blocks(part: Part, room: int) -> list[Part]:
-    """Return a table in as many parts side by side as its columns need, about equally broad."""
-    widths = []
+    """Return a table in as many parts, one below the other, as its columns need."""
+    starts, taken = [0], 0
     for place, head in enumerate(part.heads):
-        words = [word for text in head for word in text.split()]
-        cells = [line.values[place] for line in part.lines]
-        widths.append(min(max(map(len, [*words, *cells]), default=0), _LONGEST) + _MARGIN)
-    number = max(-(-sum(widths) // room), 1)
-    while number < len(widths):
-        each = -(-len(widths) // number)
-        starts = range(0, len(widths), each)
-        if all(sum(widths[start : start + each]) <= room for start in starts):
-            break
-        number += 1
-    else:
-        starts, each = range(max(len(widths), 1)), 1
+        texts = [word for text in head for word in text.split()]
+        texts += [line.values[place] for line in part.lines]
+        width = min(max(map(len, texts), default=0), _LONGEST) + _MARGIN
+        if taken and taken + width > room:
+            starts.append(place)
+            taken = 0
+        taken += width
     if len(starts) == 1:
         return [part]
     return [
         part._replace(
             name=f"{part.name} ({place}/{len(starts)})",
-            heads=part.heads[start : start + each],
-            lines=[line._replace(values=line.values[start : start + each]) for line in part.lines],
+            heads=part.heads[start:end],
+            lines=[line._replace(values=line.values[start:end]) for line in part.lines],
         )
-        for place, start in enumerate(starts, start=1)
+        for place, (start, end) in enumerate(pairwise([*starts, None]), start=1)
     ]
 
 
@@ -429,7 +424,7 @@ def as_html(filed: Filed, *, whole: bool = False) -> str:
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in filed.notes)
     long = not whole and sum(len(part.lines) for part in filed.parts) > _UNFOLDED
     tables = "".join(
-        _table(part, filed.lang, folded=long and place > 0, whole=whole)
+        _table(part, filed.lang, folded=long and place > 0)
         for place, part in enumerate(filed.parts)
     )
     title = f"<dl>{page}</dl>" if page else ""
@@ -448,7 +443,7 @@ def _style() -> str:
     return re.sub(r"/\*.*?\*/|\n *", "", css, flags=re.DOTALL)
 
 
-def _table(part: Part, lang: Lang, *, folded: bool, whole: bool) -> str:
+def _table(part: Part, lang: Lang, *, folded: bool) -> str:
     groups = _groups([period for period, _ in part.heads])
     lines = [
         "".join(
@@ -463,17 +458,12 @@ def _table(part: Part, lang: Lang, *, folded: bool, whole: bool) -> str:
     body = "".join(_html_row(line) for line in part.lines)
     rows = number_format.with_noun(len(part.lines), "rows", lang)
     name = escape(part.name)
-    box, below = "b", ""
-    if not whole and len(part.lines) > _SCROLLED:
-        # How many are in sight depends on how captions wrap.
-        box, rest = "b l", _WORDS[lang]["scrolls"].format(rows=rows)
-        below = f'<div class="e"><small>{rest}</small></div>'
     return (
         f"<details{'' if folded else ' open'}>"
         f"<summary>{_html_caption(part.name, marked=part.marked)} <small>({rows})</small>"
-        f'</summary><div class="{box}" tabindex="0" role="region" aria-label="{name}">'
+        f'</summary><div class="b" tabindex="0" role="region" aria-label="{name}">'
         f'<table aria-label="{name}"><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-        f"{below}</details>"
+        "</details>"
     )
 
 
