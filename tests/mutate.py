@@ -1591,13 +1591,6 @@ MUTATIONS = [
         "test_days_and_numbers_with_a_gap_are_what_they_were",
     ),
     Mutation(
-        "columns of figures without a value are hidden",
-        "xlsx.py:_empty",
-        "name in assemble.schema()",
-        "True",
-        "test_columns_of_figures_without_a_value_are_hidden",
-    ),
-    Mutation(
         "a wide table has euro alone",
         "wide.py:by_year",
         'pl.col("currency") == "EUR"',

@@ -97,7 +97,7 @@ def _heads(frame: pl.DataFrame, book: pl.DataFrame, lang: Lang) -> dict[str, str
     for name, dtype in frame.schema.items():
         meaning = book.filter(field=name)[f"meaning_{lang}"].item()
         is_value = meaning is None or ratios.quantity(name) or name == ratios.BELOW_CRISIS
-        if is_value and (dtype.is_numeric() or dtype == pl.Boolean):
+        if is_value and (dtype.is_numeric() or dtype == pl.Boolean) and frame[name].count():
             text = (meaning or name).partition(" (")[0]
             heads[name] = text if meaning is None else text[:1].upper() + text[1:]
     shown = [head.casefold() for head in heads.values()]

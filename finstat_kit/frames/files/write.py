@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -14,7 +13,6 @@ from polars import selectors as cs
 from finstat_kit import arguments, calls, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.codebook.quantities import quantities
 from finstat_kit.frames.files.xlsx import LONG, Layout, sheets
 from finstat_kit.in_place import put
 
@@ -25,11 +23,6 @@ _SUFFIXES: Final[dict[str, Format]] = {
     ".parquet": "parquet",
     ".ndjson": "ndjson",
 }
-# Lists of these are texts in csv and xlsx: reasons, forms, units that may be meant.
-_NAMED_NUMBERS: Final = (
-    [pl.String, pl.Int64], [pl.Int32, pl.Int64],
-    [pl.Int64, pl.String, pl.String, pl.String, pl.Float64],
-)  # fmt: skip
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 # The same within a text, where a program that takes another separator begins a cell.
@@ -53,14 +46,13 @@ def write(
 
     Args:
         frame: The frame to write.
-        path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel; ratios and shares
-            have six digits), ``….xlsx`` (codes, IČO and DIČ stay text, shares are in per cent,
-            other ratios have two decimals, amounts two where a column has cents and otherwise none,
-            the header stays in sight, columns of `financials` without any value are hidden),
+        path: ``….csv`` (comma-separated UTF-8, with a byte order mark for Excel), ``….xlsx``
+            (codes, IČO and DIČ stay text, shares are in per cent, other ratios have two decimals,
+            amounts two where a column has cents and otherwise none, the header stays in sight),
             ``….parquet`` or ``….ndjson``. Of a result of this package xlsx has the codebook of
             `fields` on its last sheet, ``fields``, and parquet in its metadata,
             ``finstat_kit.fields`` (JSON, a list of rows). In csv and xlsx lists of ids are joined
-            by spaces, and lists of numbers by name, such as the ``reasons`` of a summary or the
+            by spaces, and lists of structs, such as the ``reasons`` of a summary or the
             ``candidates`` of `match_units`, by semicolons. A spreadsheet that opens a csv drops the
             leading zeros of codes: use xlsx instead. In a csv a text or a head that a spreadsheet
             would evaluate, such as ``=1+1``, has an apostrophe before it, also after a line feed
@@ -70,10 +62,10 @@ def write(
         decimal_comma: Semicolons between columns and decimal commas, as Excel with Slovak settings
             expects them; csv only.
         wide: ``"year"`` writes figures as a table for people, csv or xlsx: a row per unit with its
-            id, IČO and name, a column per item, ratio or number of one's own and year, other
-            columns left out. Where there is no number stands the reason. Heads, sheets and codebook
-            are in one language. A frame without ``unit_id`` and ``year``, or with two rows of a
-            unit and year, is refused.
+            id, IČO and name, a column per year and item, ratio or number of one's own of which
+            there is any, other columns left out. Where there is no number stands the reason. Heads,
+            sheets and codebook are in one language. A frame without ``unit_id`` and ``year``, or
+            with two rows of a unit and year, is refused.
         lang: Language of a wide table, ``"sk"`` or ``"en"``; None is Slovak.
 
     Returns:
@@ -148,7 +140,7 @@ def _csv_for_excel(
     layout: Layout = LONG,
 ) -> bytes:
     texts = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
-    plain = _of_csv(frame, layout.columns)
+    plain = _of_csv(frame)
     heads = pl.Series(plain.columns, dtype=pl.String).to_frame("head").select(_harmless(cs.all()))
     plain = plain.with_columns(_harmless(texts))
     for name, reasons in layout.reasons.items():
@@ -190,7 +182,7 @@ def rendered(
     if form == "xlsx":
         return sheets(flat(frame), note, book)
     if form == "csv":
-        return _of_csv(frame, {}).write_csv(include_header=header).encode()
+        return _of_csv(frame).write_csv(include_header=header).encode()
     file = io.BytesIO()
     try:
         if form == "parquet":
@@ -206,8 +198,8 @@ def rendered(
     return file.getvalue()
 
 
-def _of_csv(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
-    return flat(_with_six_digits(frame, columns)).with_columns(cs.duration().dt.to_string("iso"))
+def _of_csv(frame: pl.DataFrame) -> pl.DataFrame:
+    return flat(frame).with_columns(cs.duration().dt.to_string("iso"))
 
 
 def flat(frame: pl.DataFrame) -> pl.DataFrame:
@@ -220,35 +212,27 @@ def flat(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _plain(column: pl.Series) -> pl.Series:
+    if isinstance(column.dtype, pl.Array):
+        column = column.arr.to_list()
     dtype = column.dtype
-    kind = {pl.Struct: "structs", pl.Binary: "bytes"}.get(dtype.base_type(), f"{dtype}")
-    if isinstance(dtype, pl.Array):
-        column, dtype = column.arr.to_list(), pl.List(dtype.inner)
-    if isinstance(dtype, pl.List):
-        inner = dtype.inner
-        if isinstance(inner, pl.Struct) and [f.dtype for f in inner.fields] in _NAMED_NUMBERS:
-            parts = [pl.element().struct.field(field.name).cast(pl.String)
-                     for field in inner.fields]  # fmt: skip
-            joined = pl.concat_str(parts, separator=" ", ignore_nulls=True)
-            return column.list.eval(joined).list.join("; ")
-        if not inner.is_nested() and inner not in (pl.Binary, pl.Object):
-            return column.cast(pl.List(pl.String)).list.join(" ")
-        kind = f"lists of {inner.base_type()}"
-    elif dtype not in (pl.Struct, pl.Binary, pl.Object):
+    inner = dtype.inner if isinstance(dtype, pl.List) else dtype
+    if _is_plain(dtype):
         return column
+    if _is_plain(inner):
+        return column.cast(pl.List(pl.String)).list.join(" ")
+    fields = inner.fields if isinstance(inner, pl.Struct) and inner is not dtype else []
+    if fields and all(_is_plain(field.dtype) for field in fields):
+        parts = pl.element().struct.field("*").cast(pl.String)
+        joined = pl.concat_str(parts, separator=" ", ignore_nulls=True)
+        return column.list.eval(joined).list.join("; ")
     raise UsageError(
-        f"the column {column.name!r} holds {kind}, which csv and xlsx cannot",
+        f"the column {column.name!r} holds values of {inner.base_type()}, which csv and xlsx cannot",
         cure="explode, unnest or cast it, or write parquet or ndjson",
     )
 
 
-def _with_six_digits(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Round ratios and shares: further digits are noise of the division."""
-    floats = [name for name, dtype in frame.schema.items() if dtype.is_float()]
-    return frame.with_columns(
-        frame[name].alias("x").to_frame().select(
-            pl.when(quantities(frame, name, columns).is_in(["share", "number"]))
-            .then(pl.col("x").round_sig_figs(6)).otherwise("x").alias(name)
-        ).to_series()
-        for name in floats
-    )  # fmt: skip
+def _is_plain(dtype: object) -> bool:
+    """Return whether a cell can hold a value of a type."""
+    return isinstance(dtype, pl.DataType) and not (
+        dtype.is_nested() or dtype in (pl.Binary, pl.Object)
+    )

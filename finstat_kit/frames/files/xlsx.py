@@ -11,7 +11,6 @@ from polars import selectors as cs
 
 from finstat_kit.errors import UsageError, invalid
 from finstat_kit.frames.codebook.quantities import quantities
-from finstat_kit.frames.financials import assemble
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -25,13 +24,14 @@ _WHOLE: Final = "#,##0;[Red]-#,##0"
 _TWO_DECIMALS: Final = "#,##0.00;[Red]-#,##0.00"
 _THREE_DECIMALS: Final = "#,##0.000;[Red]-#,##0.000"
 _FORM_OF: Final = {"share": "0.0%;[Red]-0.0%", "number": _TWO_DECIMALS}
-_MOMENT: Final = "yyyy-mm-dd hh:mm:ss"
-_FORMS: Final[Any] = {pl.Date: "yyyy-mm-dd", pl.Datetime: _MOMENT, pl.Duration: "[h]:mm:ss"}
+_FORMS: Final[Any] = {
+    pl.Date: "yyyy-mm-dd", pl.Datetime: "yyyy-mm-dd hh:mm:ss", pl.Duration: "[h]:mm:ss",
+}  # fmt: skip
 _BROADEST: Final = 420  # pixels of a column; a character has 7
 _LETTERS: Final = 50  # of a line of so broad a column, at least
-_NARROWEST: Final = 8  # characters of a column of floats
 _LINE: Final = 15  # points
-_WIDE: Final = 16  # of one of a wide table: twelve digits in groups, and most reasons
+# Of a column of floats or moments: twelve digits in groups with a sign and cents, most reasons.
+_WIDE: Final = 20
 
 
 class Layout(NamedTuple):
@@ -59,7 +59,7 @@ def sheets(
 ) -> bytes:
     """Return a file with a frame of plain values, the lines of a note, and its codebook.
 
-    Each has a sheet of its own. Columns of figures without any value are hidden.
+    Each has a sheet of its own.
 
     Raises:
         UsageError: The frame, a name or a text is larger than a spreadsheet can hold.
@@ -86,15 +86,10 @@ def sheets(
             header_format={"bold": True, "text_wrap": bool(layout.columns), "valign": "top"},
             freeze_panes=(1, 3 if layout.columns else 0),
         )
-        for index, (name, dtype) in enumerate(frame.schema.items()):
-            if name in forms:
-                sheet.set_column(index, index, _width(frame[name], forms[name]))
-            elif isinstance(dtype, pl.Datetime):
-                sheet.set_column(index, index, len(_MOMENT) + 2)
+        for index, dtype in enumerate(frame.dtypes):
+            if dtype.is_float() or isinstance(dtype, pl.Datetime):
+                sheet.set_column(index, index, _WIDE)
         sheet.autofit(max_width=_BROADEST)  # it ignores number formats, and only widens
-        for name in _empty(frame, layout.columns):
-            index = frame.columns.index(name)
-            sheet.set_column(index, index, None, None, {"hidden": True})
         if note is not None:
             source = workbook.add_worksheet(layout.sheets[1])
             source.set_column(0, 0, 120, workbook.add_format({"text_wrap": True, "align": "top"}))
@@ -124,11 +119,10 @@ def sheets(
 def _lay_out(workbook: Workbook, frame: pl.DataFrame, layout: Layout) -> None:
     """Write reasons into empty cells, and let heads have lines and the print the page's width."""
     sheet = workbook.worksheets()[0]
-    hidden = _empty(frame, layout.columns)
     grey = workbook.add_format({"align": "right", "font_color": "#767676"})
     for name, texts in layout.reasons.items():
         column = frame.columns.index(name)
-        sheet.set_column(column, column, _WIDE, None, {"hidden": name in hidden})
+        sheet.set_column(column, column, _WIDE)
         for row, text in enumerate(texts, 1):
             if text is not None:
                 sheet.write_string(row, column, text, grey)
@@ -139,18 +133,6 @@ def _lay_out(workbook: Workbook, frame: pl.DataFrame, layout: Layout) -> None:
         page.set_paper(9)  # A4
         page.fit_to_pages(1, 0)
         page.repeat_rows(0)
-
-
-def _empty(frame: pl.DataFrame, columns: Mapping[str, str]) -> list[str]:
-    """Return the columns of figures without any value, in a wide table without one in any year."""
-    if columns:
-        items = [(name, columns[name]) for name in frame.columns if name in columns]
-    elif "unit_id" in frame.columns:
-        items = [(name, name) for name in frame.columns if name in assemble.schema()]
-    else:
-        items = []
-    filled = {item for name, item in items if frame[name].null_count() < frame.height}
-    return [name for name, item in items if item not in filled and not frame.is_empty()]
 
 
 def _check(frame: pl.DataFrame) -> None:
@@ -187,14 +169,6 @@ def _as_text(frame: pl.DataFrame) -> Iterator[pl.Series]:
         has_zone = isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is not None
         if has_zone or (isinstance(first, int) and first < _FIRST_YEAR):
             yield column.dt.to_string("iso")
-
-
-def _width(values: pl.Series, form: str) -> int:
-    """Return the characters that the longest number of a column of floats has as it is shown."""
-    decimals = max(form.partition(".")[2].find(";"), 0)
-    ends = [end for end in (values.min(), values.max()) if end is not None]
-    lengths = [len(format(end, f",.{decimals}f")) for end in ends]
-    return min(max([_NARROWEST, *lengths]), _BROADEST // 7)
 
 
 def _form_of_floats(values: pl.Series, quantities: pl.Series) -> str:

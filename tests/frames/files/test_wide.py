@@ -98,7 +98,7 @@ def test_ratios_and_numbers_of_ones_own_have_columns_and_other_columns_not(tmp_p
 def test_a_workbook_has_sheets_heads_and_a_codebook_in_the_language(
     tmp_path: Path, lang: str, sheets: list[str]
 ) -> None:
-    """Numbers are numbers, reasons texts; items without any number are hidden, in all years."""
+    """Numbers are numbers, reasons texts; items without any number are left out."""
     figures = frame(equity=pl.Series([None] * 3, dtype=pl.Float64), roa=[0.5, None, None])
     path = tmp_path / "x.xlsx"
     fk.write(figures, path, wide="year", lang=lang, note="Invented")  # type: ignore[arg-type]
@@ -107,14 +107,11 @@ def test_a_workbook_has_sheets_heads_and_a_codebook_in_the_language(
     sheet = book.worksheets[0]
     heads = [cell.value for cell in sheet[1]]
     assert book.sheetnames == sheets
-    assert len(heads) == 3 + 3 * 2
+    assert len(heads) == 3 + 2 * 2
     assert [cell.value for cell in sheet[2]][:5] == [
         1, "00000001", "a", 5, "nevyplnené" if lang == "sk" else "blank",
     ]  # fmt: skip
-    assert sheet["H2"].number_format.startswith("0.0%")
-    hidden = [name for name, dimension in sheet.column_dimensions.items() if dimension.hidden]
-    assert hidden == ["F"]
-    assert sheet.column_dimensions["F"].max == 7
+    assert sheet["F2"].number_format.startswith("0.0%")
     assert (sheet.page_setup.orientation, sheet.page_setup.fitToHeight) == ("landscape", 0)
     fields = book.worksheets[2]
     long = max(fields["E"], key=lambda cell: len(cell.value or ""))
@@ -123,8 +120,8 @@ def test_a_workbook_has_sheets_heads_and_a_codebook_in_the_language(
     assert lines * fields.column_dimensions["E"].width > len(long.value)
     rows = [[cell.value for cell in row] for row in fields.iter_rows()]
     assert rows[0][0] == ("Stĺpec" if lang == "sk" else "Column")
-    assert [row[3] for row in rows[1:]] == ["unit_id", "ico", "name", "sales", "equity", "roa"]
-    assert rows[6][2] == ("podiel, 1 je 100 %" if lang == "sk" else "share, 1 is 100 %")
+    assert [row[3] for row in rows[1:]] == ["unit_id", "ico", "name", "sales", "roa"]
+    assert rows[5][2] == ("podiel, 1 je 100 %" if lang == "sk" else "share, 1 is 100 %")
 
 
 @pytest.mark.parametrize(

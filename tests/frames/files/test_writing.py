@@ -132,7 +132,7 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
     path = fk.write(pl.DataFrame({"a": [1]}), tmp_path / "x.csv")
     (tmp_path / "folder.csv").mkdir()
 
-    with pytest.raises(fk.UsageError, match="the column 'a' holds structs"):
+    with pytest.raises(fk.UsageError, match="the column 'a' holds values of Struct"):
         fk.write(pl.DataFrame({"a": [{"b": 1}]}), path)
     with pytest.raises(fk.UsageError, match=r"folder\.csv' cannot be written"):
         fk.write(pl.DataFrame({"a": [1]}), tmp_path / "folder.csv")
