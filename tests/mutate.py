@@ -754,8 +754,8 @@ MUTATIONS = [
     Mutation(
         "a table on paper is as many blocks as it needs",
         "filed.py:_blocks",
-        "number += 1",
-        "break",
+        "taken + width > room",
+        "False",
         "test_columns_of_unequal_breadth_have_room",
     ),
     Mutation(
