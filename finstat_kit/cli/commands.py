@@ -45,15 +45,11 @@ def cli() -> None:
 
 @cli.command()
 @options.lang
-@click.option("--changed-since", default="2026-05-01", show_default=True, metavar="YYYY-MM-DD")
-def demo(lang: Lang | None, changed_since: str) -> None:
-    """Show the main job on invented data, with no network, in a few seconds.
+def demo(lang: Lang | None) -> None:
+    """Show the main job on invented data, with no network, in a few seconds."""
+    from finstat_kit.cli.demo import lines
 
-    In English under an English locale, else in Slovak; --lang and FINSTAT_KIT_LANG take precedence.
-    """
-    from finstat_kit.cli.demo import language, lines
-
-    for line in lines(lang=lang or language(os.environ), changed_since=changed_since):
+    for line in lines(lang):
         click.echo(line)
 
 

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from finstat_kit.arguments import LATEST
 from finstat_kit.cli import options, reading
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.records import end_with
 
 if TYPE_CHECKING:
-    from finstat_kit.client.methods.financials import Year
     from finstat_kit.client.register import Register
     from finstat_kit.frames.financials.items import Family
-
-
-_NUMBER: Final = click.IntRange(1990, 2100)
-
-
-def _years(
-    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
-) -> Literal["latest"] | list[int] | None:
-    """Return the years of an option that may be repeated."""
-    if LATEST in given:
-        if len(given) > 1:
-            raise click.BadParameter(f"{LATEST!r} stands alone", ctx, param)
-        return LATEST
-    return [int(_NUMBER(text, param, ctx)) for text in given] or None
 
 
 @click.command()
 @click.argument("id_", metavar="ID…", nargs=-1, required=True)
 @click.option(
     "--year",
-    callback=_years,
     metavar="YEAR|latest",
     multiple=True,
     help="Year in which the period ends; may be repeated; default: all years. latest: the last one "
@@ -48,29 +31,12 @@ def _years(
     help="Only the items of this family of forms, of all rows.",
 )
 @click.option("--consolidated", is_flag=True, help="Consolidated statements, not individual ones.")
-@click.option(
-    "--from-previous",
-    is_flag=True,
-    help="Also rows for the period before, from the previous-period column of each filing.",
-)
-@click.option(
-    "--activity",
-    type=click.Choice(["total", "main", "business"]),
-    default="total",
-    show_default=True,
-    help="Column of costs and revenue of a public body or a non-profit.",
-)
-@click.option(
-    "--filed-until",
-    metavar="YYYY-MM-DD",
-    help="As known on this day: without what was filed later, corrections too.",
-)
 @options.max_requests
 @options.register
 @options.output
 def financials(
     id_: tuple[str, ...],
-    year: Year,
+    year: tuple[str, ...],
     items: str | None,
     family: Family | None,
     reg: Register,
@@ -89,7 +55,8 @@ def financials(
     names = chosen(None if items is None else items.split(","), family)
     output.check(schema(names))
     units = reading.ids(id_, "units")
-    figures = output.fetch(lambda: reg.financials(units, year, items=names, **passed))
+    years: Any = year[0] if len(year) == 1 else list(year) or None
+    figures = output.fetch(lambda: reg.financials(units, years, items=names, **passed))
     # A record that can be read has a name or an IČO.
     bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
     end_with(bare["unit_id"].unique().sort())

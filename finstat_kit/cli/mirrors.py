@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 @click.option("--budget", metavar="TIME", help="Stop after this time: 2h, 90s; a rerun resumes.")
 @click.option("--full", is_flag=True, help="List everything again, and find missing records.")
 @click.option("--anew", is_flag=True, help="Request everything again, where all runs are lost.")
-@click.option("--max-missing", type=click.IntRange(0), help="Maximum number to mark as missing.")
 @options.register
 @options.output
 def sync(
@@ -93,8 +92,6 @@ def mirror(folder: str, verify: bool, files: str | None, output: Output) -> None
     """Describe the mirror in FOLDER, verify it, or list the files of a copy."""
     from finstat_kit.mirror.mirror import Mirror
 
-    if output.given and not verify:
-        raise click.UsageError("options of the output go with --verify")
     if verify and files is not None:
         raise click.UsageError("--verify and --files are given one at a time")
     copy = Mirror(folder)

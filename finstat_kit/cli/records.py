@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from finstat_kit.arguments import By, Lang
     from finstat_kit.client.collections.collection import Collection
     from finstat_kit.client.register import Register
-    from finstat_kit.frames.places.locations import Level
 
 
 @click.command()
@@ -70,11 +69,8 @@ def count(
     """
     if file is not None and by is not None and changed_since is None:
         output.write(reg.count_by(reading.table(file), by, lang=lang))
-    elif file is not None or by is not None or lang is not None or output.given:
-        raise click.UsageError(
-            "FILE and --by go together, without --changed-since; --lang and options of the output "
-            "go with them"
-        )
+    elif file is not None or by is not None:
+        raise click.UsageError("FILE and --by go together, without --changed-since")
     else:
         listed: Collection = getattr(reg, collection)
         click.echo(listed.count(changed_since=changed_since))
@@ -109,23 +105,16 @@ def get(
 @click.command()
 @click.argument("text")
 @click.option("--units", is_flag=True, help="Units, in a sample or a mirror, instead of places.")
-@click.option("--level", type=click.Choice(["region", "district", "municipality"]))
-@click.option("--limit", type=click.IntRange(1), help="No more units than this; default: 20.")
+@click.option("--limit", type=click.IntRange(1), default=20, help="No more units than this.")
 @options.register
 @options.output
-def find(
-    text: str, units: bool, level: Level | None, limit: int | None, reg: Register, output: Output
-) -> None:
+def find(text: str, units: bool, limit: int, reg: Register, output: Output) -> None:
     """Search places by name or code, or units by name or number; accents and case do not matter.
 
     The best match comes first. A number of a unit is an IČO, a DIČ or an id, which every register
     finds.
     """
-    if (units and level) or (limit is not None and not units):
-        raise click.UsageError("--level goes with places, --limit with --units")
-    output.write(
-        reg.units.find(text, limit=limit or 20) if units else reg.locations(text, level=level)
-    )
+    output.write(reg.units.find(text, limit=limit) if units else reg.locations(text))
 
 
 def end_with(unreadable: pl.Series) -> None:
