@@ -20,10 +20,10 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-    from finstat_kit.arguments import FORMER, no_attribute
+    from finstat_kit.arguments import no_attribute
 
     if name not in __all__:
-        raise no_attribute("fk", name, FORMER, __all__)
+        raise no_attribute("fk", name, __all__)
     return _load(name)
 
 

@@ -6,7 +6,7 @@ import difflib
 import operator
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal, get_args
@@ -83,11 +83,6 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
             give=f"'-{days[1]}' to count back",
         )
     return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
-
-
-def is_span(value: object) -> bool:
-    """Return whether a valid ``changed_since`` is counted back from the register's day."""
-    return isinstance(value, timedelta) or (isinstance(value, str) and value.startswith("-"))
 
 
 def span(name: str, value: object) -> float:
@@ -284,14 +279,6 @@ def _written(value: object) -> tuple[str, bool]:
     return (digits_in(str(value)) if isinstance(value, str | int) else None) or ("", False)
 
 
-def legal_form_codes(value: object) -> list[str]:
-    """Return one code of `legal_forms` or several, each once."""
-    several = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    if not several:
-        raise invalid("legal_form_code", ..., "is empty", give="a code, or None for all")
-    return sorted({legal_form_code(code) for code in several})
-
-
 def legal_form_code(value: object) -> str:
     """Return a code of `legal_forms`."""
     if isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}", value, re.ASCII):
@@ -311,32 +298,12 @@ def positive(name: str, value: object) -> float:
     raise invalid(name, value, "is not allowed", give="a number above zero")
 
 
-# What names of the package and of a register were called in drafts of 0.1; said until 0.2.
-FORMER: Final = {
-    "NotFound": "errors.NotFound",
-    "Interrupted": "errors.Interrupted",
-    "codelists": "codelist",
-    "templates": "template",
-    "cells": "reports.cells",
-    "check_reports": "reports.check",
-    "attachments": "reports.files",
-    "download": "reports.download",
-    "statement_history": "statement",
-}
+def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a name that is not there, with the near names.
 
-
-def no_attribute(
-    owner: str, name: str, former: Mapping[str, str], names: Iterable[str] = ()
-) -> AttributeError:
-    """Return the error of a name that is not there, with what it is called now or the near names.
-
-    >>> no_attribute("fk", "check_reports", FORMER)
-    AttributeError('fk has no check_reports: it is fk.reports.check now')
-    >>> no_attribute("fk", "financial", FORMER, ["financials", "filings"])
+    >>> no_attribute("fk", "financial", ["financials", "filings"])
     AttributeError("fk has no financial: did you mean 'financials'?")
     """
-    if name in former:
-        return AttributeError(f"{owner} has no {name}: it is {owner}.{former[name]} now")
     public = () if name.startswith("_") else (one for one in names if not one.startswith("_"))
     meant = near(name, public).rstrip()
     return AttributeError(f"{owner} has no {name}{': ' * bool(meant)}{meant}")

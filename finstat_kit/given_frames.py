@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import polars as pl
 
-from finstat_kit.arguments import LOOK_UP, digits, whole
+from finstat_kit.arguments import LOOK_UP, whole
 from finstat_kit.errors import UsageError, invalid, value_in_python
 from finstat_kit.protocol.wire import MAX_ID
 
@@ -51,15 +51,6 @@ _FOREIGN: Final = {
         "idVyrocnychSprav", "idVyrocnejSpravy", "datumZostavenia", "velkostPrilohy", "decree",
     },
 }  # fmt: skip
-
-
-def several_digits(name: str, value: object, lengths: tuple[int, ...]) -> list[str]:
-    """Return one number of `digits` or several, each once."""
-    value = polars_of(name, value)
-    several = list(value) if isinstance(value, list | tuple | set | pl.Series) else [value]
-    if not several:
-        raise invalid(name, ..., "is empty", give="a number, or None for all")
-    return list(dict.fromkeys(digits(name, one, lengths) for one in several))
 
 
 def not_polars(name: str, value: object, expected: str = "a frame") -> UsageError:

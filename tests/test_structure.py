@@ -18,7 +18,6 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import errors
-from finstat_kit.arguments import FORMER
 from finstat_kit.client.source import Inner
 from finstat_kit.errors import PagingError, RateLimited, RegisterUnavailable
 from tests.mutate import MUTATIONS, found_tests, mutated, parsed
@@ -252,37 +251,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     """A misspelt name is an AttributeError, as for any module."""
     with pytest.raises(AttributeError, match="regionz"):
         fk.regionz  # type: ignore[attr-defined]  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("owner", "former", "now"),
-    [
-        ("fk", "check_reports", "fk.reports.check"),
-        ("fk", "NotFound", "fk.errors.NotFound"),
-        ("fk.units", "of_place", "fk.units.town"),
-        ("reg", "statement_history", "Sample.statement"),
-        ("reg.units", "of_place", "Units.town"),
-    ],
-)
-def test_what_a_name_was_called_is_said(owner: str, former: str, now: str) -> None:
-    """Until 0.2, by the AttributeError; what is said is there."""
-    things = {"fk": fk, "reg": fk.sample(5)}
-    root, *path = owner.split(".")
-    thing = attrgetter(".".join(path))(things[root]) if path else things[root]
-
-    with pytest.raises(AttributeError, match=rf"has no {former}: it is {now} now$"):
-        getattr(thing, former)
-
-    assert callable(attrgetter(now.partition(".")[2].removeprefix("units."))(thing))
-    assert former not in dir(thing)
-
-
-def test_every_former_name_is_one_of_today() -> None:
-    """Or the advice would be an error."""
-    assert {name for name in FORMER if hasattr(fk, name)} == set()
-    assert all(callable(attrgetter(now)(fk)) for now in FORMER.values())
-    with pytest.raises(fk.UsageError, match=r"has no argument peers=None: it is among= now"):
-        fk.unit_page(365, peers=None)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

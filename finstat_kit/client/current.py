@@ -318,7 +318,7 @@ class _OfCurrent(Collection):
 
         def __getattr__(self, name: str) -> object:
             own = f"fk.{vars(self).get('_name')}"
-            raise arguments.no_attribute(own, name, self._former, dir(self))
+            raise arguments.no_attribute(own, name, dir(self))
 
 
 class CurrentUnits(_OfCurrent, Units):

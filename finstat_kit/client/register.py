@@ -84,7 +84,6 @@ class Register(Inner, Checked):
         <Register https://register.example/cruz-public, 4 connections, 2 requests/s>
     """
 
-    _former = arguments.FORMER
     _mark: str | None = None  # name of the invented data, if known without a reply
 
     def __init__(

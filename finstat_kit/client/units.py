@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from typing import ClassVar, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -19,8 +19,6 @@ from finstat_kit.given_units import given_units
 
 class Units(Collection):
     """The accounting units: the only collection with filters."""
-
-    _former: ClassVar = {"of_place": "town"}
 
     def count(
         self,

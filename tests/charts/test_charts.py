@@ -478,7 +478,7 @@ plot_map: Any = fk.plot_map
         ),
         (
             lambda: plot_map(all_units(), "okres"),
-            r"takes its arguments by name: 'okres' may be one of \['by', 'value'\]",
+            r"plot_map\(\): too many positional arguments; it takes \[.*'by', ",
         ),
     ],
 )
@@ -610,8 +610,6 @@ def test_every_chart_takes_a_title_and_a_note() -> None:
     [fk.plot_counts, fk.plot_map, fk.plot_spread, fk.plot_history],
 )
 def test_an_unknown_argument_is_named_with_the_known_ones(plot: Any) -> None:
-    """As everywhere in the package; the nearest is offered."""
-    frame = pl.DataFrame({"kraj": ["SK010"]})
-
-    with pytest.raises(fk.UsageError, match=r"argument registers='x': did you mean 'register'\?"):
-        plot(frame, registers="x")
+    """As everywhere in the package."""
+    with pytest.raises(fk.UsageError, match=r"registers'; it takes .*'register'"):
+        plot(pl.DataFrame({"kraj": ["SK010"]}), value="x", registers="x")

@@ -314,7 +314,7 @@ def test_wrong_arguments(options: dict[str, Any]) -> None:
 def test_a_misspelt_argument_has_a_cure() -> None:
     """As on the collections."""
     call: Any = partial(SAMPLE.estimate, "kraj")
-    with pytest.raises(fk.UsageError, match="did you mean 'changed_since'"):
+    with pytest.raises(fk.UsageError, match=r"'change_since'; it takes .*'changed_since'"):
         call(change_since="2026-01-01")
-    with pytest.raises(fk.UsageError, match="takes its arguments by name"):
+    with pytest.raises(fk.UsageError, match="too many positional arguments; it takes"):
         call(10)
