@@ -55,7 +55,7 @@ def calls(folder: Path) -> dict[str, tuple[Callable[..., object], dict[str, Any]
         "financials": {"units": units.head(2), "year": 2015},
         "statement": {"unit": int(units["id"][3])},
         "reports.cells": {"reports": reports},
-        "items": {"frame": fk.reports.cells(reports)},
+        "items": {"text": "debt"},
         "as_filed": {"report": reports.head(1)},
         "reports.check": {"reports": reports},
         "reports.files": {"reports": reports},

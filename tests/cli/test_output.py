@@ -35,9 +35,9 @@ def test_output_writes_the_format_of_its_name(tmp_path: Path, suffix: str) -> No
     ("arguments", "told"),
     [
         (["get", "5", "--collection", "reports", "--output", "r.csv"],
-         "the column 'titulnaStrana' holds values of Struct, which csv and xlsx cannot; explode, unnest"),
+         "the column 'titulnaStrana' holds values of Struct, which csv and xlsx cannot; explode"),
         (["get", "5", "--collection", "reports", "--columns", "id,tabulky", "--output", "r.xlsx"],
-         "the column 'tabulky' holds values of List, which csv and xlsx cannot; explode, unnest"),
+         "the column 'tabulky' holds values of List, which csv and xlsx cannot; explode"),
         (["get", "5", "--output", "file/x.csv"],
          "path='file/x.csv' cannot be written (Not a directory); give a name in an existing "
          "folder"),

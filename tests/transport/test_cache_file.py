@@ -506,9 +506,9 @@ def test_databases_of_others_are_refused_unchanged(file: Path) -> None:
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE mine (a)")
     before = file.read_bytes()
-    with pytest.raises(CacheError, match="no cache file of this version .*; update"):
+    with pytest.raises(CacheError, match=r"no cache file of this version .*; update"):
         fk.use(fk.LIVE, cache=file)
-    with pytest.raises(CacheError, match="no cache file of this version .*; update"):
+    with pytest.raises(CacheError, match=r"no cache file of this version .*; update"):
         fk.use(f"cache:{file}")
     assert file.read_bytes() == before
 

@@ -226,7 +226,8 @@ def _plain(column: pl.Series) -> pl.Series:
         joined = pl.concat_str(parts, separator=" ", ignore_nulls=True)
         return column.list.eval(joined).list.join("; ")
     raise UsageError(
-        f"the column {column.name!r} holds values of {inner.base_type()}, which csv and xlsx cannot",
+        f"the column {column.name!r} holds values of {inner.base_type()}, which csv and xlsx "
+        "cannot",
         cure="explode, unnest or cast it, or write parquet or ndjson",
     )
 
