@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -33,59 +33,9 @@ FIELDS: Final = pl.Schema(
     )
 )  # fmt: skip
 _VALUES: Final = Words("values")
-_BY_SEARCH: Final = {"units": {"matched_by": MATCHED_BY}}  # beside the columns of records
-# Columns by which a frame is recognised; results that are not here, by all of theirs. A frame can
-# be several, such as figures joined to records: what stands first explains a name of both.
-_MARKS: Final[Mapping[str, tuple[str, ...]]] = {
-    "summary": ("value", "without"),
-    "flows": ("enter", "leave"),
-    "peers": ("own", "percentile"),
-    "estimate": ("code", "count_low"),
-    "count_by": ("code", "count", "kind"),
-    "checks": ("checked", "failing"),
-    "match_units": ("matched_by", "candidates"),
-    "match_places": ("given", "how"),
-    "cells": ("report_id", "row", "column"),
-    "filings": ("report_ids", "counts"),
-    "panel": ("unit_id", "year", "scale_doubtful"),
-    "ratios": ("unit_id", "year", "excluded"),
-    "financials": ("unit_id", "year"),
-    "units": ("nazovUJ",),
-    "statements": ("idUctovnychVykazov", "typ"),
-    "reports": ("idSablony",),
-    "annual_reports": ("idUJ", "typ"),
-}
-# Results that no name of `fields` stands for. Those of the layers above are spelled out.
-_OTHERS: Final[Mapping[str, Collection[str]]] = {
-    "statement": history.LABELS,
-    "filings of a statement": history.FILINGS,
-    "list of items": items.LISTED,
-    "list of ratios": ratios.LISTED,
-    "unresolved": labels.UNRESOLVED,
-    "locations": locations.LOCATIONS,
-    "codelist": CLASSIFICATION,
-    "list of places": LOCATIONS,
-    "templates": templates.TEMPLATES,
-    "template": templates.ROWS,
-    "columns": templates.COLUMNS,
-    "attachments": attachments.ATTACHMENTS,
-    "fields": FIELDS,
-    "codelists": ("name", "endpoint", "source", "field", "label"),
-    "cases": ("case", "statement_id", "report_id"),
-    "plan": ("collection", "requests", "at_most", "seconds_low", "seconds_high", "bytes"),
-    "download": ("id", "path", "bytes", "checked", "status", "problem"),
-    "doctor": ("check", "status", "seen", "expected", "meaning"),
-    "sync": ("list", "window", "new", "changed", "gone", "unreadable", "requests", "seconds"),
-    "holdings": ("collection", "listed", "held", "from_id", "lacking", "seconds", "pulled"),
-    "unread": ("collection", "id", "problem", "seen"),
-    "verify": ("file", "rows", "damaged", "meaning"),
-    "changes": ("id", "field", "old", "new", "seen"),
-    "snapshot": ("gone", "seen"),
-}
 _MEASURED_IN: Final = {"amount": "EUR", "share": "share, 1 is 100 %", "number": "ratio"}
 _UNITS: Final = {
-    "months": "months", "score": "share, 1 is 100 %", "seconds": "seconds", "bytes": "bytes",
-    "seconds_low": "seconds", "seconds_high": "seconds", "velkostPrilohy": "bytes", "age": "years",
+    "months": "months", "score": "share, 1 is 100 %", "velkostPrilohy": "bytes", "age": "years",
 }  # fmt: skip
 _MADE_OF_ANOTHER: Final = ("_before", "_change", "_growth", "_reason", "_label")
 _CODED: Final = {"nace_filed": "activities"}
@@ -98,11 +48,11 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
     `fk.write` puts it beside a frame, on a sheet of xlsx and into the metadata of parquet.
 
     Args:
-        collection: Any frame of this package, also with columns of one's own beside its own; or a
-            name: ``"units"``, ``"statements"``, ``"reports"``, ``"annual_reports"`` (records),
-            ``"financials"``, ``"filings"``, ``"ratios"``, ``"panel"``, ``"flows"``, ``"summary"``,
-            ``"peers"``, ``"cells"``, ``"checks"``, ``"count_by"``,
-            ``"estimate"``, ``"match_units"`` or ``"match_places"``.
+        collection: A frame of records, codelists, figures or findings, also with columns of one's
+            own beside its own; or a name: ``"units"``, ``"statements"``, ``"reports"``,
+            ``"annual_reports"`` (records), ``"financials"``, ``"filings"``, ``"ratios"``,
+            ``"panel"``, ``"flows"``, ``"summary"``, ``"peers"``, ``"cells"``, ``"checks"``,
+            ``"count_by"``, ``"estimate"``, ``"match_units"`` or ``"match_places"``.
 
     Returns:
         One row per column, in their order (of units by name also the column that `find` adds); all
@@ -127,33 +77,75 @@ def fields(collection: str | pl.DataFrame | pl.LazyFrame = "units") -> pl.DataFr
     if isinstance(collection, pl.DataFrame | pl.LazyFrame):
         columns: Mapping[str, pl.DataType] = collection.lazy().collect_schema()
         return _explained(columns, _kinds(columns))
-    known = _results()
+    known = {name: result.columns for name, result in _results().items() if result.marks}
     arguments.one_of("collection", collection, tuple(known))
     return _explained(known[collection], [collection])
 
 
+class _Result(NamedTuple):
+    """What a function returns.
+
+    Attributes:
+        columns: Those of it.
+        marks: Those by which a frame is recognised; a result without a name by all.
+        also: Further ones that it can have.
+    """
+
+    columns: Mapping[str, pl.DataType]
+    marks: tuple[str, ...] = ()
+    also: Collection[str] = ()
+
+
 @cache
-def _results() -> dict[str, Mapping[str, pl.DataType]]:
-    """Return the columns of the results that have a name."""
+def _results() -> dict[str, _Result]:
+    """Return the results of this package, those that have a name in `fields` with marks.
+
+    A frame can be several, such as figures joined to records: what stands first explains a name of
+    both.
+    """
     figures = assemble.schema()
     before = {name: dtype for name, dtype in figures.items() if name in assemble.IDENTITY}
     computed = dict.fromkeys(ratios.NAMES, pl.Float64()) | {ratios.BELOW_CRISIS: pl.Boolean()}
     after = {ratios.EXCLUDED: pl.List(pl.String), **assemble.PROVENANCE}
+    records = {name: kind.schema for name, kind in KINDS.items()}
+    of_panel = {"status": STATUS, scale.DOUBTFUL: pl.Boolean()}
+    changes = dict.fromkeys(("id", "field", "old", "new", "seen"), pl.String())
+    of_list = dict.fromkeys(("name", "endpoint", "source", "field", "label"), pl.String())
+    unit_year = ("unit_id", "year")
     return {
-        **{name: kind.schema | _BY_SEARCH.get(name, {}) for name, kind in KINDS.items()},
-        "financials": figures,
-        "filings": filings.FILINGS,
-        "ratios": before | computed | after,
-        "panel": figures | {"status": STATUS, scale.DOUBTFUL: pl.Boolean()},
-        "flows": panel.FLOWS,
-        "summary": summary.schema([]),
-        "peers": peers.PEERS,
-        "cells": cells.CELLS,
-        "checks": check_sums.CHECKS,
-        "count_by": count_by.COUNTS,
-        "estimate": estimation.ESTIMATES,
-        "match_units": matching.MATCHES,
-        "match_places": match_names.MATCHES,
+        "summary": _Result(summary.schema([]), ("value", "without"), labels.NAMED),
+        "flows": _Result(panel.FLOWS, ("enter", "leave")),
+        "peers": _Result(peers.PEERS, ("own", "percentile")),
+        "estimate": _Result(estimation.ESTIMATES, ("code", "count_low")),
+        "count_by": _Result(count_by.COUNTS, ("code", "count", "kind")),
+        "checks": _Result(check_sums.CHECKS, ("checked", "failing")),
+        "match_units": _Result(matching.MATCHES, ("matched_by", "candidates")),
+        "match_places": _Result(match_names.MATCHES, ("given", "how")),
+        "cells": _Result(cells.CELLS, ("report_id", "row", "column"), ("label_sk", "label_en")),
+        "filings": _Result(filings.FILINGS, ("report_ids", "counts")),
+        "panel": _Result(figures | of_panel, (*unit_year, scale.DOUBTFUL), ratios.NAMES),
+        "ratios": _Result(before | computed | after, (*unit_year, ratios.EXCLUDED), figures),
+        "financials": _Result(figures, unit_year, ratios.NAMES),
+        "units": _Result(records["units"] | {"matched_by": MATCHED_BY}, ("nazovUJ",), ("given",)),
+        "statements": _Result(records["statements"], ("idUctovnychVykazov", "typ")),
+        "reports": _Result(records["reports"], ("idSablony",)),
+        "annual_reports": _Result(records["annual_reports"], ("idUJ", "typ")),
+        "statement": _Result(history.LABELS),
+        "filings of a statement": _Result(history.FILINGS),
+        "list of items": _Result(items.LISTED),
+        "list of ratios": _Result(ratios.LISTED),
+        "unresolved": _Result(labels.UNRESOLVED),
+        "locations": _Result(locations.LOCATIONS),
+        "codelist": _Result(CLASSIFICATION),
+        "list of places": _Result(LOCATIONS),
+        "templates": _Result(templates.TEMPLATES),
+        "template": _Result(templates.ROWS),
+        "columns": _Result(templates.COLUMNS),
+        "attachments": _Result(attachments.ATTACHMENTS),
+        "fields": _Result(FIELDS),
+        "codelists": _Result(of_list),
+        "changes": _Result(changes),
+        "snapshot": _Result({"gone": pl.String(), "seen": pl.Date()}),
     }
 
 
@@ -165,24 +157,11 @@ def is_known(frame: pl.DataFrame) -> bool:
 def _kinds(columns: Collection[str]) -> list[str]:
     """Return the results that a frame with these columns looks like."""
     names = set(columns)
-    return [kind for kind, marks in {**_MARKS, **_OTHERS}.items() if names.issuperset(marks)]
-
-
-@cache
-def _names(kind: str) -> frozenset[str]:
-    """Return the columns that a result of this kind can have."""
-    names = {*_results().get(kind, _OTHERS.get(kind, ()))}
-    if kind in ("financials", "ratios", "panel"):
-        names |= {*_results()["financials"], *ratios.NAMES}
-    if kind == "panel":
-        names.add("status")
-    if kind == "summary":
-        names |= set(labels.NAMED)
-    if kind == "cells":
-        names |= {"label_sk", "label_en", "reason"}
-    if kind == "units":
-        names.add("given")
-    return frozenset(names)
+    return [
+        kind
+        for kind, result in _results().items()
+        if names.issuperset(result.marks or result.columns)
+    ]
 
 
 def _explained(columns: Mapping[str, pl.DataType], kinds: Sequence[str]) -> pl.DataFrame:
@@ -219,7 +198,7 @@ def _meanings(field: str, kinds: Sequence[str], columns: Collection[str]) -> tup
     """Return what a column means in a frame of these kinds; None for one of the user's own."""
     outer, last = field.partition(".")[0], field.rpartition(".")[2]
     for kind in kinds:
-        if outer in _names(kind):
+        if outer in _results()[kind].columns or outer in _results()[kind].also:
             names = (f"{kind}.{field}", field, last)
             name = next(name for name in names if name in _texts("sk"))
             return _texts("sk")[name], _texts("en")[name]
