@@ -10,7 +10,7 @@ import polars as pl
 from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
 from finstat_kit.frames.reports.currency import is_foreign, last_day
 from finstat_kit.frames.reports.sums import Amounts, FormSums, compared_sums, in_cents
-from finstat_kit.protocol.forms import FormOf
+from finstat_kit.protocol.forms import Form, FormOf
 
 _FAILURE: Final = pl.Struct(
     {
@@ -36,16 +36,6 @@ CHECKS: Final = pl.Schema(
     }
 )
 _OF_CELLS: Final = pl.Schema({name: CHECKS[name] for name in CHECKS if name != "reasons"})
-_COMPARED: Final = pl.Schema(
-    {
-        "report_id": pl.Int64(),
-        "sum": pl.Int64(),
-        "stated": pl.Float64(),
-        "computed": pl.Float64(),
-        "checked": pl.Boolean(),
-        "fails": pl.Boolean(),
-    }
-)
 _SLICE: Final = 2_000  # reports whose cells are in memory as a matrix at a time
 
 
@@ -58,13 +48,14 @@ def check(reports: pl.DataFrame, form_of: FormOf) -> pl.DataFrame:
     """
     # By their place: an id may appear twice in a frame.
     placed = reports.with_columns(pl.int_range(reports.height, dtype=pl.Int64).alias("id"))
-    reader, sums_of = CellReader(form_of), dict[int, FormSums]()
+    reader = CellReader(form_of)
     checks, reasons = [pl.DataFrame(schema=_OF_CELLS)], [pl.DataFrame(schema=NO_NUMBER)]
     for slice_ in placed.iter_slices(_SLICE):
         cells, without = reader.read(slice_)
         checks += [
-            _of_one_form(part, _sums_of(int(template), form_of, sums_of))
+            _of_one_form(part, form)
             for (template,), part in cells.group_by("template", maintain_order=True)
+            if (form := form_of(int(template))) is not None
         ]
         reasons.append(without)
     return _per_report(reports, pl.concat(checks), pl.concat(reasons))
@@ -101,61 +92,35 @@ def _per_report(reports: pl.DataFrame, checks: pl.DataFrame, reasons: pl.DataFra
     )
 
 
-def _sums_of(template: int, form_of: FormOf, sums_of: dict[int, FormSums]) -> FormSums:
-    if template not in sums_of:
-        form = form_of(template)
-        assert form is not None  # cells were read by it
-        sums_of[template] = FormSums(form)
-    return sums_of[template]
-
-
-def _of_one_form(cells: pl.DataFrame, sums: FormSums) -> pl.DataFrame:
-    """Check the reports of one form.
-
-    Args:
-        cells: All filled cells of the reports.
-        sums: The sums of the form.
-    """
-    ids = cells["report_id"].unique(maintain_order=True)
+def _of_one_form(cells: pl.DataFrame, form: Form) -> pl.DataFrame:
+    """Check the reports of one form by all of their filled cells."""
+    sums, ids = FormSums(form), cells["report_id"].unique(maintain_order=True)
     report = pl.col("report_id").rle_id()
     amounts = Amounts((sums.cells, len(ids)), cells.select("value", cell=sums.place, report=report))
     balance = np.full(len(ids), np.nan)  # a form without a balance sheet has none
     if sums.totals is not None:
         balance = amounts.up(zip((1.0, -1.0), sums.totals, strict=True)).amounts
-    compared = (
-        pl.concat(
-            pl.DataFrame(
-                {"report_id": ids, "sum": [n] * len(ids), **one._asdict()}, schema=_COMPARED
-            )
-            for n, one in enumerate(compared_sums(amounts, sums))
-        )
-        if sums.sums
-        else pl.DataFrame(schema=_COMPARED)
-    )
-    rows = [(*one[:3], sums.form.tables[one.table].rows[one.row]) for one in sums.sums]
-    lines = pl.DataFrame(
-        [(n, *cell, row.number, row.label_sk) for n, (*cell, row) in enumerate(rows)],
-        schema={"sum": pl.Int64(), **{field.name: field.dtype for field in _FAILURE.fields[:5]}},
-        orient="row",
-    )
-    difference = (pl.col("computed") - pl.col("stated")).abs().filter("fails").max()
-    counts = compared.group_by("report_id").agg(
-        pl.col("checked").sum(),
-        failing=pl.col("fails").sum(),
-        largest_difference=pl.when(pl.col("checked").any()).then(difference.fill_null(0).round(2)),
-    )
-    failures = (
-        compared.filter("fails")
-        .with_columns(pl.col("computed").round(2))
-        .join(lines, on="sum", maintain_order="left")
-        .group_by("report_id", maintain_order=True)
-        .agg(failures=pl.struct(field.name for field in _FAILURE.fields))
-    )
-    return (
-        pl.DataFrame({"report_id": ids, **in_cents({"balance_difference": balance})})
-        .join(counts, on="report_id", how="left", maintain_order="left")
-        .join(failures, on="report_id", how="left", maintain_order="left")
-        .with_columns(template=sums.form.id)
-        .select(_OF_CELLS.names())
-        .cast(_OF_CELLS)
-    )
+    checked, failing, largest = (np.zeros(len(ids)) for _ in range(3))
+    failures: list[list[dict[str, object]] | None] = [None] * len(ids)
+    for total, (stated, computed, is_checked, fails) in zip(
+        sums.sums, compared_sums(amounts, sums), strict=True
+    ):
+        checked += is_checked
+        failing += fails
+        places = np.flatnonzero(fails)
+        largest[places] = np.maximum(largest[places], np.abs(computed - stated)[places])
+        row = form.tables[total.table].rows[total.row]
+        in_euro = in_cents({"computed": computed[places]})["computed"]
+        for place, of_terms in zip(places.tolist(), in_euro, strict=True):
+            failure = (*total[:3], row.number, row.label_sk, float(stated[place]), of_terms)
+            named = dict(zip(_FAILURE.to_schema(), failure, strict=True))
+            failures[place] = [*(failures[place] or ()), named]
+    differences = {
+        "largest_difference": np.where(checked > 0, largest, np.nan),
+        "balance_difference": balance,
+    }
+    return pl.DataFrame(
+        {"report_id": ids, "template": [form.id] * len(ids), "checked": checked,
+         "failing": failing, **in_cents(differences),
+         "failures": pl.Series(failures, dtype=_OF_CELLS["failures"])}
+    ).cast(_OF_CELLS)  # fmt: skip
