@@ -702,7 +702,7 @@ MUTATIONS = [
     ),
     Mutation(
         "twenty failures in a row end all retries",
-        "exchange.py:Exchange._given_up",
+        "exchange.py:Exchange.get",
         "self._failures >= _FAILURES_IN_A_ROW",
         "False",
         "test_twenty_failures_in_a_row_stop_all_retries",

@@ -113,7 +113,6 @@ class Exchange:
         self._failures = 0
         self._reached = False  # whether the register has ever replied
         self.stats = Stats()
-        self.pressure = 0  # how often the register asked for fewer requests, or was too slow
         self.latency = math.inf  # seconds of the last good reply
         # Name of the invented data in the newest good reply: "" for none, None before the first.
         self.invented: str | None = None
@@ -192,17 +191,21 @@ class Exchange:
                 started = self._timing.clock()
             seconds_left = started + TOTAL_SECONDS - self._timing.clock()
             if passing.retry_after is not None and passing.retry_after > seconds_left:
-                raise _rate_limited(request.who, passing.retry_after, url, attempt) from error
+                raise RateLimited(
+                    f"{request.who} asked for a pause of {passing.retry_after:.0f} seconds "
+                    "(Retry-After), longer than a request may wait; resume after that",
+                    retry_after=passing.retry_after, url=url, attempts=attempt,
+                ) from error  # fmt: skip
             pause = self._backoff(attempt) if passing.retry_after is None else passing.retry_after
             if passing.unreachable and not self._reached:
                 # A wrong address or no network is more likely than a starting register.
                 pause = min(pause, _FIRST_CONTACT / self._attempts)
-            if attempt >= self._attempts or pause >= seconds_left or self._given_up():
+            is_given_up = self._failures >= _FAILURES_IN_A_ROW
+            if attempt >= self._attempts or pause >= seconds_left or is_given_up:
                 raise error
             if passing.pressing:
                 # It requires fewer requests, or is too slow: all threads pause.
                 with self._lock:
-                    self.pressure += 1
                     self._pause_until = max(self._pause_until, self._timing.clock() + pause)
             else:
                 self._sleep(pause, stop)
@@ -314,10 +317,6 @@ class Exchange:
         """Return a pause with full jitter: a random value up to a bound that doubles."""
         return self._timing.random() * min(_LONGEST_BACKOFF, _FIRST_BACKOFF * 2.0**attempt)
 
-    def _given_up(self) -> bool:
-        with self._lock:
-            return self._failures >= _FAILURES_IN_A_ROW
-
     def _note(self, target: str, status: object, wire: int, attempt: int, *, good: bool) -> None:
         now = self._timing.wall()
         with self._lock:
@@ -335,16 +334,6 @@ class Exchange:
             )
         path, _, query = target.partition("?")
         log.info("GET %s %s -> %s, %d bytes", path, query, status, wire)
-
-
-def _rate_limited(who: str, seconds: float, url: str, attempts: int) -> RateLimited:
-    return RateLimited(
-        f"{who} asked for a pause of {seconds:.0f} seconds (Retry-After), longer than a "
-        "request may wait; resume after that",
-        retry_after=seconds,
-        url=url,
-        attempts=attempts,
-    )
 
 
 class MayPass(Exception):

@@ -203,11 +203,11 @@ def test_one_429_makes_every_connection_wait(fake: FakeClock) -> None:
     class Records(FaultServer):
         def _next(self, request: str) -> Sequence[Step]:
             super()._next(request)
-            if self.asked[0] == request.split(" ")[1] and not reg._session.exchange.pressure:
+            if self.asked[0] == request.split(" ")[1] and reg._session.exchange._pause_until < 0:
                 return [reply(b"", 429, Retry_After="7")]
             # A connection that is answered before the 429 is read may rightly send one more.
             end = time.monotonic() + 10
-            while not reg._session.exchange.pressure and time.monotonic() < end:
+            while reg._session.exchange._pause_until < 0 and time.monotonic() < end:
                 time.sleep(0.001)
             return [reply(record(request))]
 
