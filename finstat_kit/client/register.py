@@ -19,7 +19,6 @@ from finstat_kit.calls import Checked
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
 from finstat_kit.client.collections.fetching import Requested
-from finstat_kit.client.collections.listing import Listing
 from finstat_kit.client.reports import Documents, Reports
 from finstat_kit.client.session import LIVE_CONNECTIONS, LIVE_RATE, Session
 from finstat_kit.client.source import Allowance, Inner, Source
@@ -730,9 +729,10 @@ class Register(Inner, Checked):
             >>> some.select("n", "listed").row(0)
             (500, 20000)
         """
-        listing = Listing(self._source, "units", changed_since)
         allowance, lang = Allowance(max_requests, progress), self._language(lang)
-        return methods.estimate.estimate(self._source, by, (n, seed), listing, allowance, lang)
+        return methods.estimate.estimate(
+            self._source, by, (n, seed), changed_since, allowance, lang
+        )
 
     def template(
         self,

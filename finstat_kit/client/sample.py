@@ -20,7 +20,7 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang, Since
 from finstat_kit.calls import checked_call
 from finstat_kit.client.collections.fetching import Requested, scan_by_ids
-from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.collections.listing import query_of, walked
 from finstat_kit.client.register import Register
 from finstat_kit.client.session import Session
 from finstat_kit.client.source import Get, Source
@@ -64,7 +64,7 @@ class _SampleSource(Requested):
     def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         if not self.at_hand:
             return super().scan(name, changed_since, get)
-        ids = Listing(self, name, changed_since).ids(connections=1, progress=False)
+        ids = walked(self, query_of(self, name, changed_since), connections=1, progress=False)
         return scan_by_ids(ids, name, get, "raise")
 
     def names(self) -> pl.DataFrame:

@@ -79,12 +79,8 @@ class Source(ABC):
         """The number of units that a mirror was given; None of a whole register."""
         return None
 
-    def listed(self, name: str, query: Query) -> Query:
+    def listed(self, query: Query) -> Query:
         """Return the query of a list that it can answer; a register has them all.
-
-        Args:
-            name: Of the collection.
-            query: Of the list.
 
         Raises:
             UsageError: A mirror does not know the days of change.

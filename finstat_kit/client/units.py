@@ -1,9 +1,8 @@
-"""The accounting units of a register: its filters, and the search by name, number or place."""
+"""The accounting units of a register, and their search by name, number or place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import date, timedelta
 from typing import Literal
 
 import polars as pl
@@ -11,129 +10,13 @@ import polars as pl
 from finstat_kit import arguments
 from finstat_kit.client import methods
 from finstat_kit.client.collections.collection import Collection
-from finstat_kit.client.collections.listing import Listing, Pages
 from finstat_kit.client.collections.looked_up import records_of_given
 from finstat_kit.client.source import Allowance
 from finstat_kit.given_units import given_units
 
 
 class Units(Collection):
-    """The accounting units: the only collection with filters."""
-
-    def count(
-        self,
-        *,
-        changed_since: str | date | timedelta | None = None,
-        after_id: int = 0,
-        ico: str | None = None,
-        dic: str | None = None,
-        legal_form_code: str | None = None,
-    ) -> int:
-        """Fetch the number of matching units.
-
-        Advisory: the register changes while it is read, so a walk never relies on it.
-        From ``/api/zostavajuce-id/uctovne-jednotky``.
-
-        Args:
-            changed_since: Only units changed on this day or later; None is everything.
-            after_id: Only ids greater than this one.
-            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
-            dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of
-                ``fk.codelist("legal_forms")``.
-
-        Returns:
-            The number of ids, deleted and non-public units included.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.units.count(changed_since="2026-06-01")
-            323
-        """
-        return Listing(
-            self._source, self._name, changed_since, after_id,
-            ico=ico, dic=dic, legal_form_code=legal_form_code,
-        ).count()  # fmt: skip
-
-    def ids(
-        self,
-        *,
-        changed_since: str | date | timedelta | None = None,
-        after_id: int = 0,
-        limit: int | None = None,
-        page_size: int | None = None,
-        ico: str | None = None,
-        dic: str | None = None,
-        legal_form_code: str | None = None,
-        connections: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Fetch the ids of all matching units.
-
-        From ``/api/uctovne-jednotky``, page by page until the register reports the end of the
-        list.
-
-        Args:
-            changed_since: Only units changed on this day or later (the day itself included, as
-                observed on the live register); None is everything.
-            after_id: Only ids greater than this one: the cursor of an earlier walk.
-            limit: Maximum number of ids; the lowest are returned.
-            page_size: Ids per request, 1 to 10,000; None is the register's own setting.
-            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique.
-            dic: Only units with this DIČ, a text of 10 digits.
-            legal_form_code: Only units of this legal form, a code of
-                ``fk.codelist("legal_forms")``.
-            connections: Concurrent requests, 1 to 256; None is the register's own setting. The
-                ids are the same. A walk with a *limit*, or one that the register's rate holds
-                back, uses one connection.
-            progress: Show a bar; None shows one for a real host, on a terminal or in a notebook.
-
-        Returns:
-            One column ``id`` (Int64), ascending, without repeats.
-
-        Raises:
-            RegisterError: With ``.partial``, the ids so far, and ``.cursor`` to resume from.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     fk.units.ids(changed_since="2026-06-30")["id"].head(3).to_list()
-            [455863, 634274, 793996]
-        """
-        return Listing(
-            self._source, self._name, changed_since, after_id, page_size,
-            ico=ico, dic=dic, legal_form_code=legal_form_code,
-        ).ids(limit, connections, progress)  # fmt: skip
-
-    def pages(
-        self,
-        *,
-        changed_since: str | date | timedelta | None = None,
-        after_id: int = 0,
-        limit: int | None = None,
-        page_size: int | None = None,
-        ico: str | None = None,
-        dic: str | None = None,
-        legal_form_code: str | None = None,
-    ) -> Pages:
-        """Iterate over the ids of matching units, one frame per reply, in constant memory.
-
-        The arguments are those of `ids`. From ``/api/uctovne-jednotky``.
-
-        Returns:
-            An iterator of frames with one column ``id`` (Int64); see `Pages` for ``.cursor``.
-
-        Example:
-            >>> import finstat_kit as fk
-            >>> with fk.using(fk.sample()):
-            ...     [page.height for page in fk.units.pages(page_size=8_000)]
-            [8000, 8000, 4000]
-        """
-        return Listing(
-            self._source, self._name, changed_since, after_id, page_size,
-            ico=ico, dic=dic, legal_form_code=legal_form_code,
-        ).pages(limit)  # fmt: skip
+    """The accounting units: they are found by name, number or place."""
 
     def get(
         self,

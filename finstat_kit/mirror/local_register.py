@@ -386,8 +386,8 @@ class _MirrorSource(Source):
         units = self._register._state().settings.units
         return None if units is None else len(units)
 
-    def listed(self, name: str, query: Query) -> Query:
-        since = query.changed_since
+    def listed(self, query: Query) -> Query:
+        name, since = query.name, query.changed_since
         if self.given is not None and (name != "units" or since != wire.BEGINNING):
             changed = "" if since == wire.BEGINNING else f" changed since {since}"
             raise words.not_listed(self.given, f"has no list of {name}{changed}")

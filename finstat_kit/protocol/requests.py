@@ -72,6 +72,11 @@ class Query:
     after_id: int = 0
     filters: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """The collection that is listed."""
+        return next(name for name, endpoint in wire.LISTS.items() if endpoint == self.endpoint)
+
     def sized(self, page_size: int) -> Query:
         """Return the same query for pages of another size."""
         return self if page_size == self.page_size else replace(self, page_size=page_size)

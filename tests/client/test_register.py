@@ -192,10 +192,11 @@ def test_frames_of_other_ids_are_refused(collection: str) -> None:
     assert reg.asked == []
 
 
-def test_an_unknown_keyword_is_a_type_error() -> None:
-    """Filters exist on units only; a misspelt keyword is a TypeError."""
-    with pytest.raises(TypeError, match="ico"):
-        REG.statements.ids(ico="12345678")  # type: ignore[call-arg]
+def test_a_filter_of_units_is_refused_elsewhere() -> None:
+    """Filters are for units only."""
+    for call in (REG.statements.ids, REG.reports.count, REG.annual_reports.pages):
+        with pytest.raises(fk.UsageError, match="ico='12345678': only units are listed by it"):
+            call(ico="12345678")
 
 
 @pytest.mark.parametrize(

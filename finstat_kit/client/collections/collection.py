@@ -9,7 +9,7 @@ import polars as pl
 from finstat_kit import arguments, given_frames
 from finstat_kit.calls import Checked
 from finstat_kit.client.collections.fetching import get_records
-from finstat_kit.client.collections.listing import Listing, Pages
+from finstat_kit.client.collections.listing import Pages, query_of, walked
 from finstat_kit.client.source import Allowance, Source
 from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
@@ -48,7 +48,13 @@ class Collection(Checked):
         return f"<collection {self._name}, /api/{wire.LISTS[self._name]}>"
 
     def count(
-        self, *, changed_since: str | date | timedelta | None = None, after_id: int = 0
+        self,
+        *,
+        changed_since: str | date | timedelta | None = None,
+        after_id: int = 0,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
     ) -> int:
         """Fetch the number of matching ids.
 
@@ -59,17 +65,25 @@ class Collection(Checked):
             changed_since: Only ids changed on this day or later: a date, ``"2026-01-01"``,
                 a `timedelta` or ``"-30d"`` back from the register's day; None is everything.
             after_id: Only ids greater than this one.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique. This and the
+                next two are for units alone.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``.
 
         Returns:
-            The number of ids.
+            The number of ids, those of deleted and non-public records included.
 
         Example:
             >>> import finstat_kit as fk
             >>> with fk.using(fk.sample()):
-            ...     fk.statements.count()
-            181433
+            ...     fk.statements.count(), fk.units.count(legal_form_code="112")
+            (181433, 13665)
         """
-        return Listing(self._source, self._name, changed_since, after_id).count()
+        filters = ico, dic, legal_form_code
+        return self._source.count(
+            query_of(self._source, self._name, changed_since, after_id, None, *filters)
+        )
 
     def ids(
         self,
@@ -78,6 +92,9 @@ class Collection(Checked):
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
         connections: int | None = None,
         progress: bool | None = None,
     ) -> pl.DataFrame:
@@ -91,6 +108,11 @@ class Collection(Checked):
             after_id: Only ids greater than this one: the cursor of an earlier walk.
             limit: Maximum number of ids; the lowest are returned.
             page_size: Ids per request, 1 to 10,000; None is the register's own setting.
+            ico: Only units with this IČO, a text of 8 or 12 digits. It is not unique. This and the
+                next two are for units alone.
+            dic: Only units with this DIČ, a text of 10 digits.
+            legal_form_code: Only units of this legal form, a code of
+                ``fk.codelist("legal_forms")``.
             connections: Concurrent requests, 1 to 256; None is the register's own setting. The
                 ids are the same. A walk with a *limit*, or one that the register's rate holds
                 back, uses one connection.
@@ -108,8 +130,9 @@ class Collection(Checked):
             ...     fk.statements.ids(limit=3)["id"].to_list()
             [1, 141, 215]
         """
-        listing = Listing(self._source, self._name, changed_since, after_id, page_size)
-        return listing.ids(limit, connections, progress)
+        filters = ico, dic, legal_form_code
+        query = query_of(self._source, self._name, changed_since, after_id, page_size, *filters)
+        return walked(self._source, query, limit, connections, progress)
 
     def pages(
         self,
@@ -118,6 +141,9 @@ class Collection(Checked):
         after_id: int = 0,
         limit: int | None = None,
         page_size: int | None = None,
+        ico: str | None = None,
+        dic: str | None = None,
+        legal_form_code: str | None = None,
     ) -> Pages:
         """Iterate over the matching ids, one frame per reply, in constant memory.
 
@@ -134,7 +160,9 @@ class Collection(Checked):
             ...     pages
             <pages of reports: 5,000 ids so far, cursor 132031, more to come>
         """
-        return Listing(self._source, self._name, changed_since, after_id, page_size).pages(limit)
+        filters = ico, dic, legal_form_code
+        query = query_of(self._source, self._name, changed_since, after_id, page_size, *filters)
+        return Pages(self._source, query, limit)
 
     def scan(self, *, changed_since: str | date | timedelta | None = None) -> pl.LazyFrame:
         """Scan the records of a mirror or a sample lazily.

@@ -13,7 +13,7 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Since
 from finstat_kit.client.collections.walk import over_connections
 from finstat_kit.client.source import Source
-from finstat_kit.errors import RegisterError, attaching, warn
+from finstat_kit.errors import RegisterError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
@@ -23,100 +23,83 @@ from finstat_kit.protocol.split_walk import SplitWalk
 _NONE: Final = pl.DataFrame(schema=requests.IDS)
 
 
-class Listing:
-    """The ids of a collection that match.
+def query_of(
+    source: Source,
+    name: str,
+    changed_since: Since = None,
+    after_id: int = 0,
+    page_size: int | None = None,
+    ico: str | None = None,
+    dic: str | None = None,
+    legal_form_code: str | None = None,
+) -> Query:
+    """Return the query of a list, with the arguments of `Collection.ids` checked."""
+    size = source.session.page_size if page_size is None else page_size
+    filters = {
+        "ico": None if ico is None else arguments.digits("ico", ico, ICO),
+        "dic": None if dic is None else arguments.digits("dic", dic, DIC),
+        "legal_form_code": None
+        if legal_form_code is None
+        else arguments.legal_form_code(legal_form_code),
+    }
+    given = {key: value for key, value in filters.items() if value is not None}
+    if given and name != "units":
+        key, value = next(iter(given.items()))
+        raise invalid(key, value, ": only units are listed by it", cure="leave it out")
+    query = Query(
+        wire.LISTS[name],
+        day_of(source, changed_since),
+        arguments.whole("page_size", size, 1, wire.MAX_PAGE),
+        arguments.whole("after_id", after_id, 0, wire.MAX_ID),
+        {wire.FILTERS[key]: value for key, value in given.items()},
+    )
+    return source.listed(query)
 
-    Args:
-        source: What answers.
-        name: Name of the collection.
-        changed_since: As in `Collection.ids`, as are the others.
-        after_id: Only ids greater than this one.
-        page_size: Ids per request; None is the register's own setting.
-        ico, dic, legal_form_code: As in `Units.ids`.
+
+def walked(
+    source: Source,
+    query: Query,
+    limit: int | None = None,
+    connections: int | None = None,
+    progress: bool | None = None,
+) -> pl.DataFrame:
+    """Return all ids of a list, see `Collection.ids`.
+
+    Raises:
+        RegisterError: With the ids so far and the cursor to resume from.
+        Interrupted: Ctrl-C, with the same; its text is the line to paste.
     """
+    session = source.session
+    connections = session.connections if connections is None else connections
+    connections = arguments.whole("connections", connections, 1, 256)
+    # The cuts of a walk depend on timing and could not be replayed.
+    replayable = session.exchange.cache is not None or session.replayed
+    # With a limit nothing is cut: the end of the walk is not known in advance.
+    if connections > 1 and limit is None and not replayable:
+        walk = SplitWalk(query)
+        covered = walk.covered
+        sizes = over_connections(source, walk, connections)
+    else:
+        sizes, covered = _over_one_connection(Pages(source, query, limit))
 
-    def __init__(
-        self,
-        source: Source,
-        name: str,
-        changed_since: Since = None,
-        after_id: int = 0,
-        page_size: int | None = None,
-        *,
-        ico: str | None = None,
-        dic: str | None = None,
-        legal_form_code: str | None = None,
-    ) -> None:
-        size = source.session.page_size if page_size is None else page_size
-        filters = {
-            "ico": None if ico is None else arguments.digits("ico", ico, ICO),
-            "dic": None if dic is None else arguments.digits("dic", dic, DIC),
-            "legal_form_code": None
-            if legal_form_code is None
-            else arguments.legal_form_code(legal_form_code),
-        }
-        query = Query(
-            wire.LISTS[name],
-            day_of(source, changed_since),
-            arguments.whole("page_size", size, 1, wire.MAX_PAGE),
-            arguments.whole("after_id", after_id, 0, wire.MAX_ID),
-            {wire.FILTERS[key]: value for key, value in filters.items() if value is not None},
-        )
-        self._source, self._name, self._query = source, name, source.listed(name, query)
+    def total() -> int | None:
+        with contextlib.suppress(RegisterError):  # it is advisory: without it a bar has no end
+            number = source.count(query)
+            return number if limit is None else min(limit, number)
+        return None
 
-    def count(self) -> int:
-        """Return the number of ids, see `Collection.count`."""
-        return self._source.count(self._query)
+    def text() -> str:
+        so_far, cursor = covered()
+        return _how_to_go_on(query, cursor, so_far.len(), limit)
 
-    def pages(self, limit: int | None = None) -> Pages:
-        """Return the pages, see `Collection.pages`."""
-        limit = None if limit is None else arguments.whole("limit", limit, 0, wire.MAX_ID)
-        return Pages(self._source, self._name, self._query, limit)
-
-    def ids(
-        self,
-        limit: int | None = None,
-        connections: int | None = None,
-        progress: bool | None = None,
-    ) -> pl.DataFrame:
-        """Return all ids, see `Collection.ids`.
-
-        Raises:
-            RegisterError: With the ids so far and the cursor to resume from.
-            Interrupted: Ctrl-C, with the same; its text is the line to paste.
-        """
-        source, query = self._source, self._query
-        session = source.session
-        connections = session.connections if connections is None else connections
-        connections = arguments.whole("connections", connections, 1, 256)
-        # The cuts of a walk depend on timing and could not be replayed.
-        replayable = session.exchange.cache is not None or session.replayed
-        # With a limit nothing is cut: the end of the walk is not known in advance.
-        if connections > 1 and limit is None and not replayable:
-            walk = SplitWalk(query)
-            covered = walk.covered
-            sizes = over_connections(source, walk, connections)
-        else:
-            sizes, covered = _over_one_connection(self.pages(limit))
-
-        def total() -> int | None:
-            with contextlib.suppress(RegisterError):  # it is advisory: without it a bar has no end
-                number = source.count(query)
-                return number if limit is None else min(limit, number)
-            return None
-
-        def text() -> str:
-            so_far, cursor = covered()
-            return _how_to_go_on(self._name, query, cursor, so_far.len(), limit)
-
-        with (
-            attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
-            contextlib.closing(sizes),
-            bar("ids", total, watched=session.watched, progress=progress) as advance,
-        ):
-            for size in sizes:
-                advance(size)
-        return covered()[0].to_frame()
+    with (
+        attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
+        contextlib.closing(sizes),
+        bar("ids", total, watched=session.watched, progress=progress) as advance,
+    ):
+        for size in sizes:
+            advance(size)
+    return covered()[0].to_frame()
 
 
 class Pages(Iterator[pl.DataFrame]):
@@ -131,11 +114,10 @@ class Pages(Iterator[pl.DataFrame]):
         done: True when the register reported the end of the list, or the limit is reached.
     """
 
-    def __init__(self, source: Source, name: str, query: Query, limit: int | None) -> None:
+    def __init__(self, source: Source, query: Query, limit: int | None) -> None:
         self._source = source
-        self._name = name
         self._query = query
-        self._limit = limit
+        self._limit = None if limit is None else arguments.whole("limit", limit, 0, wire.MAX_ID)
         self.cursor = query.after_id
         self.count = 0
         self.done = limit == 0
@@ -151,7 +133,7 @@ class Pages(Iterator[pl.DataFrame]):
             query = query.sized(min(query.page_size, self._limit - self.count))
         with attaching(
             lambda: None,
-            lambda: _how_to_go_on(self._name, query, self.cursor, self.count, self._limit),
+            lambda: _how_to_go_on(query, self.cursor, self.count, self._limit),
             lambda: self.cursor,
         ):
             page = self._source.page(query, self.count)
@@ -168,10 +150,11 @@ class Pages(Iterator[pl.DataFrame]):
 
     def __repr__(self) -> str:
         state = "done" if self.done else "more to come"
-        return f"<pages of {self._name}: {self.count:,} ids so far, cursor {self.cursor}, {state}>"
+        so_far = f"{self.count:,} ids so far, cursor {self.cursor}"
+        return f"<pages of {self._query.name}: {so_far}, {state}>"
 
 
-def _how_to_go_on(name: str, query: Query, cursor: int, count: int, limit: int | None) -> str:
+def _how_to_go_on(query: Query, cursor: int, count: int, limit: int | None) -> str:
     """Return the message of an interruption, with a line that resumes the walk."""
     since = query.changed_since.isoformat()
     names = {spelling: name for name, spelling in wire.FILTERS.items()}
@@ -179,7 +162,7 @@ def _how_to_go_on(name: str, query: Query, cursor: int, count: int, limit: int |
     left = "" if limit is None else f", limit={limit - count}"
     return (
         f"interrupted after {count:,} ids; to resume:\n"
-        f'  fk.{name}.ids(changed_since="{since}", after_id={cursor}{filters}{left})'
+        f'  fk.{query.name}.ids(changed_since="{since}", after_id={cursor}{filters}{left})'
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from finstat_kit import arguments
-from finstat_kit.arguments import By, Lang
+from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections.fetching import refuse_long_work
-from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.collections.listing import query_of, walked
 from finstat_kit.client.source import Allowance, Source
 from finstat_kit.errors import Interrupted, RegisterError, warn
 from finstat_kit.frames.counts import estimation
@@ -20,7 +20,7 @@ def estimate(
     source: Source,
     by: By,
     drawn: tuple[int, int],
-    listing: Listing,
+    changed_since: Since,
     allowance: Allowance,
     lang: Lang,
 ) -> pl.DataFrame:
@@ -30,11 +30,12 @@ def estimate(
         source: What answers.
         by: As given by the user.
         drawn: How many units are drawn, and the seed of the draw.
-        listing: The units to draw from.
+        changed_since: As given by the user.
         allowance: What it may take.
         lang: Language of the labels.
     """
     by = labels.field(by, wire.BY_FIELD)
+    query = query_of(source, "units", changed_since)
     n, seed = (
         arguments.whole(name, value, least, wire.MAX_ID)
         for name, value, least in zip(("n", "seed"), drawn, (1, 0), strict=True)
@@ -49,7 +50,7 @@ def estimate(
         return estimation.estimated(rows, by, source.codelist, number, lang=lang)
 
     try:
-        ids = listing.ids(progress=allowance.progress)["id"]
+        ids = walked(source, query, progress=allowance.progress)["id"]
         number, sample = ids.len(), estimation.drawn(ids, seed).head(n)
         # Before the records, so that any number of them gives an estimate.
         source.codelist(wire.BY_FIELD[by].name)

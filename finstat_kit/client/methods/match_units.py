@@ -9,7 +9,7 @@ import polars as pl
 
 from finstat_kit import arguments, given_frames
 from finstat_kit.client.collections.fetching import get_records, records_with_gaps, refuse_long_work
-from finstat_kit.client.collections.listing import Listing
+from finstat_kit.client.collections.listing import query_of, walked
 from finstat_kit.client.collections.looked_up import NUMBERS
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
@@ -116,7 +116,8 @@ def town(
             raise invalid("places", name, ": no such place is known", cure=meant)
     field, legal_form = _ITSELF[level]
     wanted = matches.select(code="code").unique(maintain_order=True)
-    ids = Listing(source, "units", legal_form_code=legal_form).ids(progress=False)["id"]
+    query = query_of(source, "units", legal_form_code=legal_form)
+    ids = walked(source, query, progress=False)["id"]
     records = get_records("units", ids, source, allowance, null_rows=True)
     found = wanted.join(
         records.sort("id").with_columns(code=field), on="code", maintain_order="left_right"
