@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -49,6 +50,7 @@ def value_in_python(value: object) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RegisterError(Exception):
     """Base class of every error this package raises.
 
@@ -63,26 +65,13 @@ class RegisterError(Exception):
         going_on: How the work goes on after the error, for a notebook.
     """
 
-    going_on = ""
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        cure: str = "",
-        url: str | None = None,
-        attempts: int | None = None,
-        cursor: int | None = None,
-        partial: pl.DataFrame | None = None,
-    ) -> None:
-        # Only the message is positional, so that the default pickling (args, then __dict__) works.
-        super().__init__(message)
-        self.message = message
-        self.cure = cure
-        self.url = url
-        self.attempts = attempts
-        self.cursor = cursor
-        self.partial = partial
+    message: str = field(default="", kw_only=False)  # also in `args`, by which it is pickled
+    cure: str = ""
+    url: str | None = None
+    attempts: int | None = None
+    cursor: int | None = None
+    partial: pl.DataFrame | None = None
+    going_on: str = ""
 
     def __str__(self) -> str:
         where = ""
@@ -168,6 +157,7 @@ def warn(text: str) -> None:
     warnings.warn(text, RegisterWarning, stacklevel=level)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class UsageError(RegisterError, ValueError):
     """An argument is invalid. Raised before any request; the text names the cure.
 
@@ -177,17 +167,8 @@ class UsageError(RegisterError, ValueError):
         message: What is wrong with it: "is not a valid date", or ": …" for a sentence.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        argument: str | None = None,
-        value: object = ...,
-        cure: str = "",
-    ) -> None:
-        super().__init__(message, cure=cure)
-        self.argument = argument
-        self.value = value
+    argument: str | None = None
+    value: object = ...
 
     def _happened(self) -> str:
         if self.argument is None:
@@ -221,6 +202,7 @@ class TransportError(RegisterError):
     """No complete reply arrived: connection failure, timeout, truncated body, TLS."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RegisterUnavailable(RegisterError):
     """A reply arrived, but not the register's: an HTML page, or 5xx on every attempt.
 
@@ -230,18 +212,11 @@ class RegisterUnavailable(RegisterError):
         status: The last HTTP status.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        blocked: bool = False,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.blocked = blocked
-        self.status = status
+    blocked: bool = False
+    status: int | None = None
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class RateLimited(RegisterError):
     """The register requires a longer pause than the request may wait.
 
@@ -249,22 +224,14 @@ class RateLimited(RegisterError):
         retry_after: Seconds to wait before the next request; None if the register gave none.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        retry_after: float | None = None,
-        url: str | None = None,
-        attempts: int | None = None,
-    ) -> None:
-        super().__init__(message, url=url, attempts=attempts)
-        self.retry_after = retry_after
+    retry_after: float | None = None
 
 
 class BadRequest(RegisterError):
     """The register refuses the request (4xx); repeating it would not help."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NotFound(RegisterError):
     """No record for an id.
 
@@ -272,16 +239,7 @@ class NotFound(RegisterError):
         ids: The ids without a record, in the order requested.
     """
 
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        cure: str = "",
-        ids: Sequence[int] = (),
-        partial: pl.DataFrame | None = None,
-    ) -> None:
-        super().__init__(message, cure=cure, partial=partial)
-        self.ids = list(ids)
+    ids: list[int] = field(default_factory=list)
 
 
 class ProtocolError(RegisterError):
@@ -300,6 +258,7 @@ class MirrorError(RegisterError):
     """The copy on disk cannot be used: incomplete, held by another process, damaged, disk full."""
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C, or an interrupted cell, with the rows fetched before it.
 
@@ -310,19 +269,10 @@ class Interrupted(KeyboardInterrupt):
         going_on: How the work goes on, for a notebook.
     """
 
-    going_on = ""
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        cursor: int | None = None,
-        partial: pl.DataFrame | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.cursor = cursor
-        self.partial = partial
+    message: str = field(default="", kw_only=False)
+    cursor: int | None = None
+    partial: pl.DataFrame | None = None
+    going_on: str = ""
 
     def __str__(self) -> str:
         return self.message
