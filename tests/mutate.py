@@ -511,9 +511,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a form in another currency is marked",
-        "currency.py:of_record",
-        'str(record.get("mena") or "").strip().upper()',
-        '""',
+        "currency.py:of_reports",
+        'named() if "mena" in reports else pl.lit(None, pl.String)',
+        "pl.lit(None, pl.String)",
         "test_what_is_no_euro_is_marked_in_the_heading test_what_is_no_euro_is_marked",
     ),
     Mutation(
@@ -1105,15 +1105,8 @@ MUTATIONS = [
         "test_half_a_filing_of_2008_without_a_currency_is_in_korunas",
     ),
     Mutation(
-        "a form as it was filed until 2008 is in korunas",
-        "currency.py:of_record",
-        "last < _EURO_SINCE",
-        "False",
-        "test_a_filing_of_2008_without_a_currency_is_in_korunas",
-    ),
-    Mutation(
-        "cells and checks name the reports that are in korunas",
-        "currency.py:is_foreign",
+        "forms, cells and checks name the reports that are in korunas",
+        "currency.py:of_reports",
         "in_koruna(last)",
         "pl.lit(value=False)",
         "test_a_filing_of_2008_without_a_currency_is_in_korunas",

@@ -513,7 +513,6 @@ class Register(Inner, Checked):
         self,
         figures: pl.DataFrame | pl.LazyFrame,
         *,
-        balanced: bool = False,
         years: int | Iterable[int] | None = None,
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Arrange figures as a panel, and count who enters, stays, leaves and returns.
@@ -526,7 +525,6 @@ class Register(Inner, Checked):
         Args:
             figures: As `financials` returns them; rows of previous columns are no filings, and are
                 left out. A LazyFrame is collected.
-            balanced: Only units with figures in every year; ``flows`` is of all units nonetheless.
             years: A year or several; None means those from the first to the last with figures.
 
         Returns:
@@ -561,7 +559,7 @@ class Register(Inner, Checked):
         """
         from finstat_kit.frames.findings import panel as panels
 
-        return panels.panel(figures, self.today, balanced=balanced, years=years)
+        return panels.panel(figures, self.today, years)
 
     def match_places(self, names: pl.Series | Sequence[str], *, level: Level) -> pl.DataFrame:
         """Match names or codes of places, in any spelling, with today's codes.

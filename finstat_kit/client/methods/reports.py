@@ -13,7 +13,7 @@ from finstat_kit.errors import warn
 from finstat_kit.frames.financials.assemble import form_order
 from finstat_kit.frames.reports import cells as report_cells, check_sums
 from finstat_kit.frames.reports.check_sums import CHECKS
-from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, is_foreign, last_day
+from finstat_kit.frames.reports.currency import CURRENCY_COLUMNS, EURO, of_reports
 from finstat_kit.frames.reports.filed import Filed, as_filed, together
 from finstat_kit.given_frames import Frame
 
@@ -32,7 +32,7 @@ def cells(source: Source, reports: Frame, *, labels: bool, blanks: bool) -> Fram
         if _NO_NUMBER not in warned and report_cells.some_reports_lack_numbers(cells, without):
             warned.add(_NO_NUMBER)
             warn(_NO_NUMBER)
-        foreign = batch.filter(is_foreign(batch.schema, last_day(batch.schema)))["id"]
+        foreign = batch.filter(of_reports(batch.schema) != EURO)["id"]
         if _NO_EURO not in warned and cells["report_id"].is_in(foreign.implode()).any():
             warned.add(_NO_EURO)
             warn(_NO_EURO)

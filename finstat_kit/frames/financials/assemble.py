@@ -25,6 +25,7 @@ CARRIED: Final = ("kraj", "okres", "pravnaForma", "skNace", "velkostOrganizacie"
 DAYS: Final = ("datumZalozenia", "datumZrusenia")
 # As the title page of the report has them, because those of the unit are today's.
 FILED: Final = ("nace_filed", "seat_filed", "postcode_filed")
+SCALE_DOUBTFUL: Final = "scale_doubtful"  # of panels and growth
 IDENTITY: Final = pl.Schema(
     {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String(), "year": pl.Int32()}
 )
@@ -75,7 +76,7 @@ def check_types(columns: pl.Schema, used: Iterable[str], argument: str) -> None:
 
     Categories are as good as texts, times as days, and any width of a number.
     """
-    expected = schema()
+    expected = schema() | {SCALE_DOUBTFUL: pl.Boolean()}
     for name in used:
         expected_type, dtype = expected.get(name), columns.get(name, pl.Null())
         if expected_type is None or holds(dtype, expected_type):

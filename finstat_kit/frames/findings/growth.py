@@ -15,7 +15,6 @@ from finstat_kit.frames.findings import scale, values
 from finstat_kit.frames.findings.scale import BEFORE, LAST, MONTHS, with_periods
 from finstat_kit.frames.findings.summary import check_columns
 from finstat_kit.frames.findings.values import one_row_per_year
-from finstat_kit.frames.places import labels
 
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
@@ -71,7 +70,6 @@ def growth(panel: pl.DataFrame | pl.LazyFrame, value: str | Sequence[str]) -> pl
         if name in {*assemble.PROVENANCE, *assemble.IDENTITY, ratios.BELOW_CRISIS, scale.DOUBTFUL}:
             raise invalid("value", name, "is not a figure", give="an item or a ratio")
     check_columns(panel, [], "panel")
-    scale.check(labels.schema_of(panel), "panel")
     of_units = [*assemble.CARRIED, "nace", *assemble.DAYS]
     also = {"ico", "name", "status", "period_from", *of_units, *scale.AMOUNTS, scale.DOUBTFUL}
     table = values.filed(values.narrowed(panel, names, also, "panel"))

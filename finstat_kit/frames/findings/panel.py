@@ -39,7 +39,7 @@ _NO_ROW: Final = "no_filing_for_year"  # why a year has no row
 
 
 def panel(
-    figures: labels.Frame, today: date, *, balanced: bool, years: int | Iterable[int] | None
+    figures: labels.Frame, today: date, years: int | Iterable[int] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Arrange figures as a panel, and count the flows; see `Register.panel`."""
     check_columns(figures, [])
@@ -83,8 +83,6 @@ def panel(
         grid = grid.with_columns(pl.coalesce(reason, without).cast(REASON).alias("reason"))
     flows = _flows(grid, today).filter(in_span)
     grid = grid.filter(in_span, pl.col("unit_id").is_in(units.implode()))
-    if balanced:
-        grid = grid.filter(pl.col(_PRESENT).all().over("unit_id"))
     columns = table.drop(_PRESENT, scale.DOUBTFUL).columns
     return grid.select(*columns, "status", scale.DOUBTFUL), flows
 

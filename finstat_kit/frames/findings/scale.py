@@ -7,11 +7,10 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.errors import invalid
 from finstat_kit.frames.financials import assemble, filings
 from finstat_kit.frames.financials.reasons import has_figures
 
-DOUBTFUL: Final = "scale_doubtful"
+DOUBTFUL: Final = assemble.SCALE_DOUBTFUL
 AMOUNTS: Final = ("total_assets", "sales")  # those that few units change by a factor of hundreds
 _FACTOR: Final = (500, 2_000)
 YEAR: Final = 12  # months of a usual period
@@ -60,13 +59,6 @@ def marked(rows: pl.DataFrame) -> pl.DataFrame:
         .select("unit_id", "year", doubt.alias(DOUBTFUL))
     )
     return rows.join(marks, on=["unit_id", "year"], how="left", maintain_order="left")
-
-
-def check(schema: pl.Schema, argument: str) -> None:
-    """Refuse a column of this name that is not of yes or no."""
-    if DOUBTFUL in schema and schema[DOUBTFUL] not in (pl.Boolean, pl.Null):
-        problem = f": the column {DOUBTFUL!r} is {schema[DOUBTFUL]}"
-        raise invalid(argument, ..., problem, give="it as Boolean")
 
 
 def _is_doubtful(name: str) -> pl.Expr:

@@ -140,7 +140,6 @@ def summarized(
     """
     names, fields = arguments.names("value", value), groupings(by)
     check_columns(figures, fields)
-    scale.check(labels.schema_of(figures), "figures")
     table = values.narrowed(figures, names, {scale.DOUBTFUL, *needed(fields)})
     table, _ = one_row_per_year(table)
     listed, made_by = dict[str, pl.DataFrame | None](), list[str]()

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.frames.reports.cells import NO_NUMBER, REASON, CellReader
-from finstat_kit.frames.reports.currency import is_foreign, last_day
+from finstat_kit.frames.reports.currency import EURO, of_reports
 from finstat_kit.frames.reports.sums import Amounts, FormSums, compared_sums, in_cents
 from finstat_kit.protocol.forms import Form, FormOf
 
@@ -76,7 +76,7 @@ def _per_report(reports: pl.DataFrame, checks: pl.DataFrame, reasons: pl.DataFra
             pl.int_range(pl.len()).alias("place"),
             pl.col("id").cast(pl.Int64).alias("report_id"),
             pl.col("idSablony").cast(pl.Int32, strict=False),
-            foreign=is_foreign(reports.schema, last_day(reports.schema)),
+            foreign=of_reports(reports.schema) != EURO,
         )
         .join(checks.rename({"report_id": "place"}), on="place", how="left", maintain_order="left")
         .join(why, on="place", how="left", maintain_order="left")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import Final
 
@@ -29,28 +28,15 @@ def in_koruna(last: pl.Expr) -> pl.Expr:
     return (last < _EURO_SINCE).fill_null(value=False)
 
 
-def is_foreign(reports: pl.Schema, last: pl.Expr) -> pl.Expr:
-    """Return whether the amounts of reports are not in euro.
+def of_reports(reports: pl.Schema) -> pl.Expr:
+    """Return the currency of reports, by what they name and by the end of their title page.
 
     Args:
-        reports: Their columns, perhaps without that of the currency.
-        last: The last days of their periods.
+        reports: Their columns, perhaps without these.
     """
     name = named() if "mena" in reports else pl.lit(None, pl.String)
-    return pl.coalesce(name != EURO, in_koruna(last))
-
-
-def last_day(reports: pl.Schema) -> pl.Expr:
-    """Return the last day of the period on the title page of reports, null where none is stated."""
-    page = reports.get("titulnaStrana")
-    if isinstance(page, pl.Struct) and "obdobieDo" in [field.name for field in page.fields]:
-        return pl.col("titulnaStrana").struct.field("obdobieDo").cast(pl.Date, strict=False)
-    return pl.lit(None, pl.Date)
-
-
-def of_record(record: Mapping[str, object], page: Mapping[str, object]) -> str:
-    """Return the currency of a report, by its record and its title page."""
-    if name := str(record.get("mena") or "").strip().upper():
-        return name
-    last = page.get("obdobieDo")
-    return KORUNA if isinstance(last, date) and last < _EURO_SINCE else EURO
+    page, last = reports.get("titulnaStrana"), pl.lit(None, pl.Date)
+    if isinstance(page, pl.Struct) and "obdobieDo" in page.to_schema():
+        last = pl.col("titulnaStrana").struct.field("obdobieDo").cast(pl.Date, strict=False)
+    by_law = pl.when(in_koruna(last)).then(pl.lit(KORUNA)).otherwise(pl.lit(EURO))
+    return pl.coalesce(name, by_law)

@@ -20,7 +20,7 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import Lang
 from finstat_kit.errors import invalid
 from finstat_kit.frames.reports.cells import REASON_TEXTS, CellReader, checked
-from finstat_kit.frames.reports.currency import EURO, of_record
+from finstat_kit.frames.reports.currency import EURO, of_reports
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
 from finstat_kit.frames.text.number_format import day_text
@@ -149,7 +149,7 @@ def as_filed(
     if form is not None:
         heading = form_name(form, lang, f", {named}")
         amounts = words["euro"]
-        if (currency := of_record(record, record.get("titulnaStrana") or {})) != EURO:
+        if (currency := frame.select(of_reports(frame.schema)).item()) != EURO:
             foreign = words["other"].format(currency=currency)
             # Named again: of several reports shown as one, the others may be in euro.
             heading, amounts = f"{heading}, {foreign}", f"{named}: {foreign}"

@@ -126,17 +126,11 @@ def columns(frame: pl.DataFrame, **names: str | None) -> pl.DataFrame:
 
 
 def _as_text(argument: str, column: pl.Series) -> pl.Series:
-    """Return a column as texts; numbers have no decimal point and no exponent."""
+    """Return a column as texts; of whole numbers read as floats these end in ``.0``."""
     dtype = column.dtype
-    if dtype.is_float():
-        whole = column.cast(pl.Int64, strict=False)
-        texts = pl.DataFrame({"x": column, "whole": whole}).select(
-            pl.when(pl.col("x") == pl.col("whole")).then(pl.col("whole").cast(pl.String))
-            .otherwise(pl.when(pl.col("x").is_not_nan()).then(pl.col("x").cast(pl.String)))
-        )  # fmt: skip
-        return texts.to_series()
     if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
         raise invalid(argument, column.name, f"is a column of {dtype}", give="one of texts")
+    column = column.fill_nan(None) if dtype.is_float() else column
     return column.cast(pl.String)
 
 

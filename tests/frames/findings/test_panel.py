@@ -50,11 +50,6 @@ def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
         panel.select("unit_id", "year", "status", "name", "kraj")
     )
     assert flows.drop("reasons").equals(flows_of_sparse.drop("reasons"))
-    balanced, same = fk.panel(figures, balanced=True, years=range(2014, 2017))
-    whole = {unit for unit, years in filed.items() if {2014, 2015, 2016} <= years}
-    assert set(balanced["unit_id"]) == whole
-    assert set(balanced["status"]) == {"filed"}
-    assert same["units"].max() > len(whole)  # type: ignore[operator]
 
 
 def test_name_and_codes_are_the_latest() -> None:
