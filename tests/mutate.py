@@ -718,7 +718,7 @@ MUTATIONS = [
     Mutation(
         "more than 10,000 record requests are refused",
         "fetching.py:refuse_long_work",
-        "if requests * source.cost <= most:",
+        "if session.offline or requests <= most:",
         "if True:",
         "test_a_real_host_is_sent_ten_thousand_requests_unasked",
     ),

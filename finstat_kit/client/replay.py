@@ -43,7 +43,7 @@ class Replay(Register):
         # As recorded: refusals depend on it.
         remote = url.startswith("http") and not is_loopback(url)
         self._session.remote = remote
-        self._session.replayed = True
+        self._session.offline = True
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by the path of the file."""

@@ -50,8 +50,6 @@ Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 class _SampleSource(Requested):
     """What answers for a sample, which holds the names of its units."""
 
-    has_names = True
-
     def __init__(self, session: Session, names: Callable[[], pl.DataFrame]) -> None:
         super().__init__(session)
         self._names = names

@@ -37,7 +37,7 @@ class Session:
         remote: Whether the host is real: bars are shown and long work is refused.
         today: Returns the register's day.
         max_age: Seconds for which cached records are used without checking for changes.
-        replayed: Whether all replies come from a file: nothing is sent, no bars are shown.
+        offline: Whether all answers come from files: nothing is sent, no bars are shown.
     """
 
     exchange: Exchange
@@ -49,12 +49,12 @@ class Session:
     remote: bool
     today: Callable[[], date]
     max_age: float = 0.0
-    replayed: bool = False
+    offline: bool = False
 
     @property
     def watched(self) -> bool:
         """Whether work may take long enough for a bar."""
-        return self.remote and not self.replayed
+        return self.remote and not self.offline
 
     def seconds_of(self, requests: int) -> tuple[float, float]:
         """Return how long requests of records take, at least and at most.

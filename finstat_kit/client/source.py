@@ -6,7 +6,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import polars as pl
 
@@ -53,20 +53,15 @@ class Source(ABC):
 
     Attributes:
         session: The settings of the register, and its exchange.
-        cost: Requests that a record takes.
-        has_names: Whether units are found by name.
     """
-
-    cost: ClassVar[int] = 1
-    has_names: ClassVar[bool] = False
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     @property
-    @abstractmethod
     def at_hand(self) -> bool:
-        """Whether all records are at hand, so that a scan of them takes no requests."""
+        """Whether all records are at hand, so that they are scanned, and units found by name."""
+        return False
 
     @property
     def invented(self) -> bool:
@@ -93,7 +88,7 @@ class Source(ABC):
         return ""
 
     def names(self) -> pl.DataFrame | None:
-        """Return the names of all units, prepared for a search; None without `has_names`."""
+        """Return the names of all units, prepared for a search; None where they are not at hand."""
         return None
 
     @abstractmethod

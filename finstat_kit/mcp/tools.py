@@ -90,7 +90,7 @@ class Tools:
         self._lang = lang
         session = register._session
         # A recording of a real host answers what the host would have been asked.
-        rate = LIVE_RATE if session.replayed and session.remote else register.rate
+        rate = LIVE_RATE if session.offline and session.remote else register.rate
         # What the register's rate lets a call fetch in its time.
         self._most = None if rate is None else int(rate * SECONDS)
 

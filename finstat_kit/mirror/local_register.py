@@ -65,6 +65,7 @@ class LocalRegister(Register):
         self._states = States(self._folder)
         super().__init__("mirror:", tries=1, transport=InProcess(self._answer))
         self._session.today = lambda: self._state().today  # of the newest sync
+        self._session.offline = True
         # Properties and the repr look no more; what is damaged is an error where it is read.
         self._is_damaged = False
         try:
@@ -373,9 +374,7 @@ class LocalRegister(Register):
 class _MirrorSource(Source):
     """What answers for a mirror: its directory."""
 
-    cost = 0
     at_hand = True
-    has_names = True
 
     def __init__(self, register: LocalRegister) -> None:
         super().__init__(register._session)

@@ -147,7 +147,7 @@ class ChangePicker(base.Picker):
         if is_later(self._register, day):
             return 0
         units, since = self._register.units, requested_day(day)
-        if self._register._source.given is None:
+        if not base.is_of_given(self._register):
             return units.count(changed_since=since)
         return int(units.scan(changed_since=since).select(pl.len()).collect().item())
 
@@ -168,7 +168,7 @@ class ChangePicker(base.Picker):
             days = {"day": day_text(day, self.lang), "today": day_text(register.today, self.lang)}
             return texts["later"].format(**days)
         units = number_format.units(outcome.answer or 0, self.lang)
-        is_part = register._source.given is not None
+        is_part = base.is_of_given(register)
         text = texts["among_given" if is_part else "in_register"]
         return text.format(units=units, since=self._since(day))
 

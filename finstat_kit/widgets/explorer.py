@@ -197,7 +197,7 @@ class Explorer(base.Picker):
         units = self._register.units
         if is_later(self._register, day):
             return pl.DataFrame(schema=UNITS)
-        if self._register._source.given is not None:
+        if base.is_of_given(self._register):
             return units.scan(changed_since=requested_day(day)).collect()
         ids = units.ids(changed_since=requested_day(day), progress=False)
         frames = [pl.DataFrame(schema=UNITS)]

@@ -297,7 +297,7 @@ class StatementViewer(base.Picker):
         """Return records of the units that match a text, and how many match."""
         units = self._register.units
         is_number = len("".join(text.split())) >= _LEAST_DIGITS and numbers_meant(text)
-        is_sought = is_number or self._register._source.has_names
+        is_sought = is_number or self._register._source.at_hand
         if not is_sought or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
         matches, numbers = matching_units(self._register._source, text, _OFFERED)
@@ -438,7 +438,7 @@ class StatementViewer(base.Picker):
             return failed(outcome.error, self.lang)
         if self.value is not None:
             return texts["loading_statements"]
-        takes_names = self._given or self._register._source.has_names
+        takes_names = self._given or self._register._source.at_hand
         return "" if takes_names else texts["only_numbers"]
 
     def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:

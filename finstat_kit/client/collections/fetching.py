@@ -63,11 +63,6 @@ class Fetched:
 class Requested(Source):
     """What answers for a register by requests."""
 
-    @property
-    def at_hand(self) -> bool:
-        """Return False: a scan would take a request per record."""
-        return False
-
     def __init__(self, session: Session) -> None:
         super().__init__(session)
         self.fetched = Fetched()
@@ -332,7 +327,7 @@ def refuse_long_work(
         UsageError: With the number, the time it would take, and the alternatives.
     """
     session, most = source.session, _most_requests(source.session, max_requests)
-    if requests * source.cost <= most:
+    if session.offline or requests <= most:
         return
     low, high = map(duration, session.seconds_of(requests))
     number, _, unit = low.partition(" ")
@@ -373,8 +368,6 @@ def requests_for(source: Source, kind: Kind[Record], ids: Sequence[int]) -> int:
     Which of these have changed is not known yet: `_unchanged` checks the number again.
     """
     session, file = source.session, source.session.exchange.cache
-    if session.replayed:
-        return 0
     ages = {} if file is None else file.facts(kind.path, ids)
     cached = sum(bool(age.since) or _is_young(age, session) for age in ages.values())
     return len(ids) - cached

@@ -73,7 +73,7 @@ def walked(
     connections = session.connections if connections is None else connections
     connections = arguments.whole("connections", connections, 1, 256)
     # The cuts of a walk depend on timing and could not be replayed.
-    replayable = session.exchange.cache is not None or session.replayed
+    replayable = session.exchange.cache is not None or session.offline
     # With a limit nothing is cut: the end of the walk is not known in advance.
     if connections > 1 and limit is None and not replayable:
         walk = SplitWalk(query)

@@ -20,9 +20,9 @@ INVENTED: Final = "names and numbers are invented here"
 _MOST_SHOWN: Final = 5  # IČO in an error
 
 
-def lookups(source: Source, given: pl.DataFrame) -> int:
+def lookups(given: pl.DataFrame) -> int:
     """Return how many requests the ids behind the IČO of given units take."""
-    return 0 if source.session.replayed else given["ico"].drop_nulls().n_unique()
+    return given["ico"].drop_nulls().n_unique()
 
 
 def looked_up(source: Source, given: pl.DataFrame, progress: bool | None = None) -> pl.DataFrame:
@@ -63,7 +63,7 @@ def records_of_given(
         null_rows: Whether an id without a record is a row of itself, and an IČO that no unit has is
             warned of.
     """
-    number = lookups(source, given)
+    number = lookups(given)
     if number:
         others = given["id"].drop_nulls().unique(maintain_order=True).to_list()
         # As a rule an IČO is that of one unit: what it takes beyond is not counted.

@@ -40,8 +40,7 @@ def estimate(
         arguments.whole(name, value, least, wire.MAX_ID)
         for name, value, least in zip(("n", "seed"), drawn, (1, 0), strict=True)
     )
-    if not source.session.replayed:
-        refuse_long_work(source, n, allowance.max_requests)
+    refuse_long_work(source, n, allowance.max_requests)
     number = 0
 
     def estimated(records: pl.DataFrame) -> pl.DataFrame:

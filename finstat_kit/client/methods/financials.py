@@ -98,7 +98,7 @@ def plan(source: Source, units: Given, wanted: Wanted) -> pl.DataFrame:
 
 def plan_of(source: Source, requests: Mapping[str, tuple[int, int | None]]) -> pl.DataFrame:
     """Return a plan: per collection the requests to be expected, and how many there can be."""
-    cost = source.cost
+    cost = 0 if source.session.offline else 1
     rows = [
         (
             name, number * cost, most and most * cost, *source.session.seconds_of(number * cost),
@@ -144,7 +144,7 @@ def _requests_of(source: Source, units: pl.DataFrame, wanted: Wanted) -> dict[st
     """Return how many requests the figures of records take, or of what `given_units` returns."""
     if _OF_UNITS[1] in units.columns:
         return requests_of(source.session, units, wanted)
-    number, looked = units.n_unique(), lookups(source, units)  # as a rule an IČO is that of one
+    number, looked = units.n_unique(), lookups(units)  # as a rule an IČO is that of one
     return requests_of(source.session, number, wanted) | {"units": (number + looked,) * 2}
 
 
@@ -189,7 +189,7 @@ def _records_of(
         ids = found["id"].drop_nulls().unique(maintain_order=True)
         records = records_with_gaps("units", ids, source)
     # The records show how many statements there are; before, their number was a guess.
-    refuse(records, lookups(source, given) + ids.len())
+    refuse(records, lookups(given) + ids.len())
     if fault := fault_of_nobody(source, found):
         warn(fault)
     return records

@@ -194,13 +194,18 @@ def language(picker: Picker) -> ipywidgets.Dropdown:
     return control
 
 
+def is_of_given(register: Register) -> bool:
+    """Whether a register is a mirror of given units, which counts and lists no others."""
+    return register._source.given is not None
+
+
 def is_local(register: Register) -> bool:
     """Whether a register answers at once and without a network: a sample, a copy, a recording.
 
     What is chosen is then answered before the call returns, so that a saved notebook does not
     depend on timing.
     """
-    return register._source.has_names or register._session.replayed
+    return register._source.at_hand or register._session.offline
 
 
 def records(

@@ -8,6 +8,7 @@ from typing import Final
 from finstat_kit.client.register import Register
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.wire import CHANGED
+from finstat_kit.widgets.controls.base import is_of_given
 
 _HEAD: Final = "import finstat_kit as fk\nimport polars as pl\n"
 
@@ -24,7 +25,7 @@ def by_day(register: Register, day: date | None, field: str | None, code: str | 
     """Return the code of a selection of all units changed since a day."""
     since = f'changed_since="{day}"' if day else ""
     fetch = f"fk.units.get(fk.units.ids({since}))"
-    if register._source.given is not None:
+    if is_of_given(register):
         fetch = f"fk.units.scan({since}).collect()"
     if field is None:
         return f"{_HEAD}\n{choose(register)}selection = {fetch}\n"
