@@ -314,11 +314,13 @@ class Sample(Register):
             >>> sample.statements.get(interim)["typ"].item()
             'Priebežná'
         """
-        which = given_frames.ids(ids).unique(maintain_order=True).to_numpy()
+        units = given_frames.ids(ids).unique(maintain_order=True).to_list()
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, new = filed_stores.filed(self._filed_store, which, year, on=day, case=case)
+            self._store, new = filed_stores.filed(
+                self._filed_store, [(unit, year) for unit in units], on=day, case=case
+            )
         return pl.DataFrame({"id": new}, schema=requests.IDS)
 
     def correct(

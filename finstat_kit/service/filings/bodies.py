@@ -13,6 +13,7 @@ from finstat_kit.protocol.wire import (
     ANNUAL_REPORTS,
     BEGINNING,
     CHANGED,
+    PRINTED,
     REPORTS,
     STATE,
     STATEMENTS,
@@ -134,16 +135,14 @@ def examples(filings: Filings, most: int) -> list[tuple[str, int, int]]:
     return sorted(examples, key=lambda example: example[0])
 
 
-def file_of(filings: Filings, id_: int) -> bytes | None:
-    """Return the file of an attachment, None where no record has it."""
-    holder = record(filings, ANNUAL_REPORTS if id_ % 2 else REPORTS, id_ // 2)
-    return pdf(id_) if holder and "prilohy" in holder else None
-
-
-def printed(filings: Filings, id_: int) -> bytes | None:
-    """Return the printed form of a report, None where it has no content."""
-    holder = record(filings, REPORTS, id_)
-    return pdf(id_) if holder and holder.get("obsah") else None
+def file_of(filings: Filings, folder: str, id_: int) -> bytes | None:
+    """Return an attachment, or a report with content as a PDF; None where no record has it."""
+    if folder == PRINTED:
+        holder, field = record(filings, REPORTS, id_), "obsah"
+    else:
+        holder = record(filings, ANNUAL_REPORTS if id_ % 2 else REPORTS, id_ // 2)
+        field = "prilohy"
+    return pdf(id_) if holder and holder.get(field) else None
 
 
 def pdf(id_: int) -> bytes:

@@ -142,13 +142,12 @@ class Drawn:
         row = self.origin.units.position(unit)
         if row is None:
             return []
-        slots = (
-            self._slot(number, element)
-            for number in range(YEARS)
-            for element in (row, self._twin_of(row, number))
-            if element is not None
-        )
-        return [slot for slot in slots if self.slots["changed"][slot]]
+        slots = [self._slot(number, row) for number in range(YEARS)]
+        number = (row - FIRST_YEAR) % EVERY  # the year in which it can have two places
+        if (twin := self._twin_of(row, number)) is not None:
+            slots.insert(number + 1, self._slot(number, twin))
+        changed = self.slots["changed"]
+        return [slot for slot in slots if changed[slot]]
 
     def _slot(self, number: int, element: int) -> int:
         """Return the place of an element of a year."""

@@ -128,20 +128,12 @@ class Sums:
         ]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
-        vectors: dict[int, NDArray[np.float64]] = {}
-
-        def vector(row: int) -> NDArray[np.float64]:
-            if row not in vectors:
-                parts = np.zeros(len(self.leaves))
-                if row in self.leaves:
-                    parts[self.leaves.index(row)] = 1
-                else:
-                    for term in rows[row].terms:
-                        parts += term.sign * vector(self.parts[term.table].start + term.row)
-                vectors[row] = parts
-            return vectors[row]
-
-        self.matrix = np.array([vector(row) for row in range(len(rows))])
+        adds = np.zeros((len(rows), len(rows)))
+        for i, row in enumerate(rows):
+            for term in row.terms if i not in self.leaves else ():
+                adds[i, self.parts[term.table].start + term.row] += term.sign
+        # The rows are x = adds x + leaves.
+        self.matrix = np.rint(np.linalg.inv(np.eye(len(rows)) - adds))[:, self.leaves]
         self.of_number = {row.number: self.matrix[i] for i, row in enumerate(rows)}
         self.sums = np.array([i not in self.leaves for i in range(len(rows))])
 
@@ -161,14 +153,9 @@ class Sums:
         return cells
 
 
-class Figures(NamedTuple):
-    """The leaves of one unit in one year; *business* is the part of the second activity."""
-
-    net: Ints
-    correction: Ints
-    liabilities: Ints
-    result: Ints
-    business: Ints
+# The leaves of one unit in one year, by what a column measures: assets, liabilities, result.
+Measures = dict[str | None, Ints]
+Figures = tuple[Measures, Measures, Measures]
 
 
 class Year(NamedTuple):
@@ -284,7 +271,13 @@ class Form:
         debts[of_debts[plan.loss if plan.loss is not None and left <= 0 else plan.retained]] = left
         net[self._assets.at[plan.cash]] = total - int(net.sum())
         worn = self._wears * net * low[: self._ends[0]] >> 10
-        return Figures(net, worn, debts, result, business)
+        main = result - business
+        return (
+            {"gross": net + worn, "correction": worn, "net": net, None: net},
+            {None: debts},
+            {None: result, "total": result, "main": main, "untaxed": main}
+            | dict.fromkeys(("business", "taxed"), business),
+        )
 
     def _full(self, unit: int, year: Year) -> tuple[int, ...]:
         """Return what is dealt out: nothing, assets, debts, revenue, costs."""
@@ -300,31 +293,19 @@ class Form:
 
     def tables(self, report: int, now: Figures, before: Figures | None = None) -> list[TableOf]:
         """Return the tables of a report."""
-        earlier = before or Figures(*(np.zeros_like(part) for part in now))
-        assets: dict[Column, Ints] = {
-            ("current", "gross"): now.net + now.correction,
-            ("current", "correction"): now.correction,
-            ("current", "net"): now.net, ("previous", "net"): earlier.net,
-            ("current", None): now.net, ("previous", None): earlier.net,
-        }  # fmt: skip
-        debts: dict[Column, Ints] = {
-            ("current", None): now.liabilities,
-            ("previous", None): earlier.liabilities,
-        }
-        main = now.result - now.business
-        result: dict[Column, Ints] = {
-            ("current", None): now.result, ("previous", None): earlier.result,
-            ("current", "main"): main, ("current", "business"): now.business,
-            ("current", "total"): now.result, ("previous", "total"): earlier.result,
-            (None, "untaxed"): main, (None, "taxed"): now.business,
-        }  # fmt: skip
-        blocks = [(self._assets, assets), (self._debts, debts), (self._result, result)]
+        earlier = before or [{name: 0 * leaves for name, leaves in part.items()} for part in now]
+        blocks = list(zip((self._assets, self._debts, self._result), now, earlier, strict=True))
         if len(self.plan.forms) == 2:
             blocks = blocks[2:] if report else blocks[:2]
         tables = {}
-        for sums, values in blocks:
-            rows = sums.rows([values[column] for column in sums.columns])
+        for sums, current, past in blocks:
             previous = np.array([period == "previous" for period, _ in sums.columns])
+            rows = sums.rows(
+                [
+                    (past if period == "previous" else current)[measure]
+                    for period, measure in sums.columns
+                ]
+            )
             for place, part in sums.parts.items():
                 name = _name(self.plan.forms[report][0], place)
                 tables[place] = TableOf(name, rows[part], np.flatnonzero(sums.sums[part]), previous)

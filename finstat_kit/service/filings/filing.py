@@ -96,7 +96,7 @@ class Filing:
     annual: bool = False
     difficulty: str | None = None
 
-    @cached_property
+    @property
     def case(self) -> Case:
         """The difficulty, one that changes nothing where it has none."""
         return all_cases()[self.difficulty] if self.difficulty else _NO_CASE
@@ -109,7 +109,7 @@ class Filing:
             kind = plan.before
         return kind
 
-    @cached_property
+    @property
     def forms(self) -> list[int]:
         """The templates of the reports that have tables."""
         if self.unit.kind == "trader":

@@ -84,7 +84,8 @@ class Filings:
             slots.reverse()
         half = len(slots) // 2
         shuffled = slots[half:] + slots[:half]
-        annual = [slot for slot in shuffled if self.slots["annual"][slot]]
+        is_annual = self.slots["annual"]
+        annual = [slot for slot in shuffled if is_annual[slot]]
         return (
             [self.id_of(STATEMENTS, slot) for slot in shuffled],
             [self.id_of(ANNUAL_REPORTS, slot) for slot in annual],

@@ -5,6 +5,7 @@ What units file after the sample was drawn is a pure function: a store in, anoth
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Final
@@ -47,13 +48,9 @@ class FiledStore(Store):
         filed = {"idUctovnychZavierok": statements, "idVyrocnychSprav": annual}
         return record | {name: ids for name, ids in filed.items() if ids}
 
-    def attachment(self, id_: int) -> bytes | None:
-        """Return a file, None where no record has it."""
-        return bodies.file_of(self.filings, id_)
-
-    def printed(self, report: int) -> bytes | None:
-        """Return a report as a PDF, None where it has no content."""
-        return bodies.printed(self.filings, report)
+    def file(self, folder: str, id_: int) -> bytes | None:
+        """Return an attachment, or a report as a PDF; None where no record has it."""
+        return bodies.file_of(self.filings, folder, id_)
 
 
 def with_filings(store: Store, *, seed: int = 0) -> FiledStore:
@@ -64,14 +61,13 @@ def with_filings(store: Store, *, seed: int = 0) -> FiledStore:
 
 def filed(
     store: FiledStore,
-    units: Ints,
-    year: int,
+    of: Sequence[tuple[int, int]],
     *,
     on: date | None = None,
     role: int = MAIN,
     case: str | None = None,
 ) -> tuple[FiledStore, list[int]]:
-    """File a statement of each unit for a year, with a difficulty; the units change with it.
+    """File a statement of each unit and year, with a difficulty; the units change with it.
 
     Returns:
         The register after, and the ids of the statements.
@@ -79,11 +75,12 @@ def filed(
     Raises:
         UsageError: An id is not of a unit in *store*, or the case is not one of the year.
     """
+    units = np.array([unit for unit, _ in of], dtype=np.int64)
     after, day = changed(store, units, on=on), day_of_change(store, on)
     filings, drawn, added = store.filings, store.filings.drawn, list[Filing]()
     first = drawn.size + len(filings.added)
     rows = rows_of(store, units).tolist()
-    for slot, (unit, row) in enumerate(zip(units.tolist(), rows, strict=True), first):
+    for slot, ((unit, year), row) in enumerate(zip(of, rows, strict=True), first):
         drawn_row = None if unit in store.removed else drawn.origin.units.position(unit)
         described = (
             drawn.unit(drawn_row)
@@ -113,12 +110,10 @@ def corrected(
         UsageError: An id is not of a statement in *store*, its unit has vanished, or the case is
             not one of its year.
     """
-    ids: list[int] = []
+    of = []
     for statement in statements.tolist():
         filing, _ = store.filings.filing_of(STATEMENTS, statement)
         if filing is None:
             raise UsageError(f": {statement} is no statement of this sample", argument="ids")
-        unit = np.array([filing.unit.id], dtype=np.int64)
-        store, new = filed(store, unit, filing.year, on=on, role=CORRECTION, case=case)
-        ids += new
-    return store, ids
+        of.append((filing.unit.id, filing.year))
+    return filed(store, of, on=on, role=CORRECTION, case=case)

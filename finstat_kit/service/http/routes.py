@@ -192,9 +192,8 @@ def _record(collection: str, request: _Request) -> object:
 
 
 def _file(folder: str, name: str, request: _Request) -> object:
-    store, id_ = request.store, int(name) if re.fullmatch(_DIGITS, name) else -1
-    file_of = store.attachment if folder == wire.ATTACHMENT else store.printed
-    return file_of(id_) if 0 <= id_ <= wire.MAX_ID else None
+    id_ = int(name) if re.fullmatch(_DIGITS, name) else -1
+    return request.store.file(folder, id_) if 0 <= id_ <= wire.MAX_ID else None
 
 
 @cache

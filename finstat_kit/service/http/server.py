@@ -6,7 +6,6 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, MutableMapping
 from contextlib import contextmanager
-from contextvars import copy_context
 from functools import partial
 from typing import Any, Final
 
@@ -54,7 +53,7 @@ def served(answer: Answer, *, host: str, port: int) -> Iterator[str]:
     )
     with _listening(host, port) as listening:
         server = uvicorn.Server(config)
-        run = partial(copy_context().run, server.run, sockets=[listening])
+        run = partial(server.run, sockets=[listening])
         thread = threading.Thread(target=run, name="finstat_kit serve", daemon=True)
         thread.start()
         try:

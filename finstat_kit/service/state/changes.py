@@ -133,14 +133,10 @@ def rows_of(store: Store, ids: Ints) -> Ints:
         UsageError: An id is not of a unit in *store*.
     """
     listed = store.units.ids
-    rows = np.searchsorted(listed, ids)
-    exists = rows < len(listed)
-    exists[exists] = listed[rows[exists]] == ids[exists]
-    if not exists.all():
-        raise UsageError(
-            f": {ids[~exists][:5].tolist()} are no units of this sample", argument="ids"
-        )
-    return rows.astype(np.int64)
+    unknown = ids[~np.isin(ids, listed)]
+    if len(unknown):
+        raise UsageError(f": {unknown[:5].tolist()} are no units of this sample", argument="ids")
+    return np.searchsorted(listed, ids).astype(np.int64)
 
 
 def day_of_change(store: Store, on: date | None) -> int:

@@ -90,12 +90,8 @@ class Store:
             return {"id": id_, STATE: state, CHANGED: changed}
         return self.living(id_, row) | {CHANGED: changed}
 
-    def attachment(self, id_: int) -> bytes | None:
-        """Return a file, None where no record has it."""
-        return None
-
-    def printed(self, report: int) -> bytes | None:
-        """Return a report as a PDF, None where it has no content."""
+    def file(self, folder: str, id_: int) -> bytes | None:
+        """Return an attachment, or a report as a PDF; None where no record has it."""
         return None
 
     def living(self, id_: int, row: int) -> Json:
