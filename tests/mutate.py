@@ -588,11 +588,18 @@ MUTATIONS = [
         "test_an_ico_is_one_request_and_its_record_another",
     ),
     Mutation(
-        "an IČO that no unit has is warned of",
-        "methods/financials.py:_records_of",
-        "        warn(fault)",
-        "        pass",
-        "test_an_ico_of_nobody_is_a_warning_where_others_have_rows_and_else_an_error",
+        "an IČO that no unit has is a row of figures",
+        "methods/financials.py:_with_nobody",
+        'pl.concat([rows, of_nobody], how="diagonal")',
+        "rows",
+        "test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error",
+    ),
+    Mutation(
+        "a row of nobody is no unit",
+        "values.py:one_row_per_year",
+        'table = table.drop_nulls("unit_id")',
+        "pass",
+        "test_a_row_of_nobody_is_no_unit",
     ),
     Mutation(
         "a part of the register does not know whose an IČO is",

@@ -69,7 +69,6 @@ def replayed(folder: Path) -> fk.Register:
     keys = [ONE, OTHER, ICO, OTHER_ICO, SHARED, NOBODY, "87654321"]
     with pytest.warns(fk.errors.RegisterWarning, match="no unit has the IČO"):
         kept.units.get(keys, errors="keep")
-    keys = keys[:5]
     kept.financials(keys, YEAR)
     kept.filings(keys, [2017, 2018])
     kept.statement(ICO)
@@ -179,22 +178,25 @@ def test_a_shared_ico_is_all_of_its_units_or_an_error_that_lists_them(
         fk.peers(twice, SHARED, "total_assets")
 
 
-def test_an_ico_of_nobody_is_a_warning_where_others_have_rows_and_else_an_error(
+def test_an_ico_of_nobody_is_a_row_of_figures_and_elsewhere_an_error(
     register: fk.Register,
 ) -> None:
-    """With a list of them; the rows of the others are as without it."""
-    told = f"no unit has the IČO '{NOBODY}', '87654321'; names and numbers are invented"
-    calls: tuple[Callable[[Any], pl.DataFrame], ...] = (
-        lambda units: register.financials(units, YEAR),
-        lambda units: register.filings(units, YEAR),
-        lambda units: register.units.get(units, errors="keep"),
-    )
-    for fetched in calls:
-        with pytest.warns(fk.errors.RegisterWarning, match=told):
-            rows = fetched([NOBODY, ICO, "87654321", NOBODY])
-        assert rows.equals(fetched([ICO]))
-        with pytest.warns(fk.errors.RegisterWarning, match=f"no unit has the IČO '{NOBODY}';"):
-            assert fetched(NOBODY).equals(rows.clear())
+    """Behind the others; with years one row for each, as of a unit without a filing."""
+    money = register.financials([NOBODY, ICO, "87654321", NOBODY], YEAR)
+    assert money.select("unit_id", "ico", "year").rows() == [
+        (ONE, ICO, YEAR), (None, NOBODY, YEAR), (None, "87654321", YEAR),
+    ]  # fmt: skip
+    assert money["reason"].to_list()[1:] == ["no_such_unit"] * 2
+    assert money[0].equals(SAMPLE.financials(ONE, YEAR))
+    filed = register.filings(NOBODY, [2017, 2018])
+    assert filed.select("unit_id", "year", "counts", "reason").rows() == [
+        (None, year, False, "no_such_unit") for year in (2017, 2018)
+    ]
+    assert register.filings([NOBODY])["year"].to_list() == [None]
+    told = f"no unit has the IČO '{NOBODY}'; names and numbers are invented"
+    with pytest.warns(fk.errors.RegisterWarning, match=told):
+        kept = register.units.get([NOBODY, ICO], errors="keep")
+    assert kept.equals(register.units.get([ICO]))
     for call in (
         register.units.get, register.statement,
         lambda unit: fk.unit_page(unit, register=register),
@@ -216,6 +218,17 @@ def test_records_beside_an_ico_of_nobody_are_kept(register: fk.Register) -> None
         register.units.get([SHARED, NOBODY, ONE])
     assert caught.value.partial is not None
     assert caught.value.partial["id"].to_list() == [*SHARING, ONE]
+
+
+def test_the_row_of_nobody_has_the_columns_of_one_without_a_filing() -> None:
+    """Columns depend on the arguments alone, and so does what is filled in such a row."""
+    deleted = RECORDS.filter(pl.col("stav").is_not_null())["id"][0]
+    for year in (None, YEAR):
+        for call in (SAMPLE.financials, SAMPLE.filings):
+            nobody, gone = call(NOBODY, year), call([deleted], year)
+            assert nobody.schema == gone.schema == call([], year).schema
+            same = [name for name in gone.columns if name not in ("unit_id", "ico", "reason")]
+            assert_frame_equal(nobody.select(same), gone.select(same))
 
 
 @pytest.mark.parametrize(
@@ -357,17 +370,39 @@ def test_what_was_matched_is_taken() -> None:
 
 
 def test_a_part_of_the_register_does_not_know_whose_an_ico_is(tmp_path: Path) -> None:
-    """The register may have it: the warning and the error say so."""
+    """The register may have it: the reason is `not_held`, and the error says so."""
     mirror = fk.Mirror(tmp_path / "ruz", register=SAMPLE)
     mirror.sync()
     part = mirror.extract(tmp_path / "part", [ONE])
 
     assert part.units.get(ICO)["id"].to_list() == [ONE]
+    filed = part.filings([OTHER_ICO, ICO], YEAR)
+    assert filed.select("unit_id", "ico", "reason").rows() == [
+        (ONE, ICO, "not_held"), (None, OTHER_ICO, "not_held"),
+    ]  # fmt: skip
     told = f"IČO '{OTHER_ICO}'; this mirror is of 1 given units, the register may have them"
-    with pytest.warns(fk.errors.RegisterWarning, match=told):
-        assert part.filings([ICO, OTHER_ICO], YEAR)["reason"].to_list() == ["not_held"]
     with pytest.raises(fk.errors.NotFound, match=told):
         part.units.get(OTHER_ICO)
+
+
+def test_a_row_of_nobody_is_no_unit() -> None:
+    """Summaries, panels, peers and charts leave it out."""
+    firms = _MONEY.head(40)["unit_id"]
+    own = SAMPLE.financials(firms, YEAR)
+    mixed = SAMPLE.financials([NOBODY, *firms, "87654321"], YEAR)
+    assert mixed.height == own.height + 2
+
+    calls: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
+        lambda money: fk.summary(money, ["sales", "roa"], "kraj", register=SAMPLE),
+        lambda money: fk.summary(money, "sales", register=SAMPLE),
+        lambda money: SAMPLE.panel(money)[0],
+        lambda money: SAMPLE.panel(money)[1],
+        lambda money: fk.growth(money, ["sales"]),
+        lambda money: fk.peers(money, int(firms[0]), "total_assets"),
+        lambda money: fk.ratios(money).drop_nulls("unit_id"),
+    ]
+    for call in calls:
+        assert_frame_equal(call(mixed), call(own))
 
 
 def test_saved_figures_of_two_versions_are_joined_as_the_page_says(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from finstat_kit.arguments import LATEST, Years
 from finstat_kit.client.collections.fetching import records_with_gaps, refuse_long_work
 from finstat_kit.client.collections.figures import requests_of
 from finstat_kit.client.collections.looked_up import (
-    fault_of_nobody,
     looked_up,
     lookups,
     records_of_given,
@@ -77,16 +76,18 @@ def filings(source: Source, units: Given, wanted: Wanted, allowance: Allowance) 
     nothing = pl.DataFrame(schema=filing_rules.FILINGS)
     # Which year is the latest one with figures is shown by reports.
     collections = ("units", "statements", "reports")[: 3 if wanted.years == LATEST else 2]
-    records = _records_of(source, units, wanted, allowance, nothing, collections)
-    return source.filings(records, wanted, allowance.progress)
+    records, nobody = _records_of(source, units, wanted, allowance, nothing, collections)
+    rows = source.filings(records, wanted, allowance.progress)
+    return _with_nobody(source, rows, nobody, wanted.years)
 
 
 def financials(source: Source, units: Given, wanted: Wanted, allowance: Allowance) -> pl.DataFrame:
     """Return the figures of units; see `Register.financials`."""
     warn_of_years(wanted.years, source.session.today())
     nothing = pl.DataFrame(schema=assemble.schema(wanted.items))
-    records = _records_of(source, units, wanted, allowance, nothing)
-    return source.figures(records, wanted, allowance.progress)
+    records, nobody = _records_of(source, units, wanted, allowance, nothing)
+    rows = source.figures(records, wanted, allowance.progress)
+    return _with_nobody(source, rows, nobody, wanted.years)
 
 
 def plan(source: Source, units: Given, wanted: Wanted) -> pl.DataFrame:
@@ -155,8 +156,8 @@ def _records_of(
     allowance: Allowance,
     nothing: pl.DataFrame,
     collections: Sequence[str] = ("units", "statements", "reports"),
-) -> pl.DataFrame:
-    """Return the records of the units in the arguments, each once.
+) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the records of the units in the arguments, each once, and the IČO that no unit has.
 
     An error has *nothing* in ``.partial``, the empty result.
 
@@ -181,7 +182,7 @@ def _records_of(
     if records is not None:
         records = records.unique("id", keep="first", maintain_order=True)
         refuse(records, 0)
-        return records
+        return records, pl.Series("ico", [], pl.String)
     given = given_units(units)
     refuse(given, 0)
     with source.session.working("units", given.height, lambda: nothing, progress=False):
@@ -190,9 +191,22 @@ def _records_of(
         records = records_with_gaps("units", ids, source)
     # The records show how many statements there are; before, their number was a guess.
     refuse(records, lookups(given) + ids.len())
-    if fault := fault_of_nobody(source, found):
-        warn(fault)
-    return records
+    return records, found.filter(pl.col("id").is_null())["ico"].unique(maintain_order=True)
+
+
+def _with_nobody(source: Source, rows: pl.DataFrame, icos: pl.Series, years: Years) -> pl.DataFrame:
+    """Add a row, or one per year, of each IČO that no unit has, behind the others."""
+    known = {
+        "reason": "no_such_unit" if source.given is None else "not_held",
+        "counts": False, "has_figures": False, "source_column": "current",
+    }  # fmt: skip
+    each: Sequence[int | None] = arguments.given_years(years) or [None]
+    wanted = pl.DataFrame({"year": each}, {"year": pl.Int32})
+    of_nobody = icos.to_frame().join(wanted, how="cross").with_columns(
+        pl.lit(value).cast(rows.schema[name]).alias(name)
+        for name, value in known.items() if name in rows.columns
+    )  # fmt: skip
+    return pl.concat([rows, of_nobody], how="diagonal")
 
 
 def warn_of_years(years: Years, today: date) -> None:

@@ -18,7 +18,7 @@ from finstat_kit.frames.text.catalogue import Words
 
 WORDS: Final = Words("wide")
 _IDENTITY: Final = {"unit_id": pl.Int64(), "ico": pl.String(), "name": pl.String()}
-_UNIT: Final = " unit"  # its id
+_UNIT: Final = " unit"  # its id, or the IČO of none
 _WHY: Final = " why"
 _IS_ROW: Final = " row"
 _NO_ROW: Final = "no_filing_for_year"
@@ -114,7 +114,7 @@ def _of_units(frame: pl.DataFrame) -> pl.DataFrame:
         pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in frame
     )
     rows = rows.with_columns(
-        pl.col("unit_id").alias(_UNIT),
+        pl.coalesce(pl.col("unit_id").cast(pl.String), "ico").alias(_UNIT),
         pl.lit(value=True).alias(_IS_ROW),
         pl.col("reason").cast(pl.String),
     )

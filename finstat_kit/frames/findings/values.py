@@ -184,8 +184,8 @@ def one_row_per_year(table: pl.DataFrame) -> Rows:
     """Take one row of each unit and year.
 
     A row with figures goes before one with a reason instead, the current column before the
-    previous one, a longer period before a shorter one, a later end before an earlier one. A frame
-    without ``unit_id`` or ``year`` is taken whole.
+    previous one, a longer period before a shorter one, a later end before an earlier one. The row
+    of an IČO that no unit has is none. A frame without ``unit_id`` or ``year`` is taken whole.
 
     Raises:
         UsageError: The frame has both individual and consolidated statements.
@@ -197,6 +197,8 @@ def one_row_per_year(table: pl.DataFrame) -> Rows:
         )
     if not {"unit_id", "year"} <= set(table.columns):
         return Rows(table, 0)
+    if table["unit_id"].null_count():
+        table = table.drop_nulls("unit_id")
     if _are_alone(table):
         return Rows(table, 0)
     ranks = [(has_figures(table.schema), True)]

@@ -44,6 +44,7 @@ _LARGEST: Final = 1e300  # sums and ratios of smaller numbers are finite
 Ints = NDArray[np.int64]
 # In order of priority: if several apply, the first is given.
 REASONS: Final = (
+    "no_such_unit",
     "deleted",
     "non_public",
     "unreadable",

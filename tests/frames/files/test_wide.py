@@ -55,11 +55,20 @@ def frame(**columns: object) -> pl.DataFrame:
 
 
 def test_each_reason_is_said_in_the_language(tmp_path: Path) -> None:
-    """Of the row, of the value, and of the year that has no row."""
-    path = fk.write(frame(), tmp_path / "x.csv", wide="year", lang="en")
+    """Of the row, of the value, and of the year that has no row; of an IČO without a unit."""
+    unknown = (
+        frame()
+        .tail(1)
+        .with_columns(
+            unit_id=pl.lit(None, pl.Int64),
+            ico=pl.lit("00000009"),
+            reason=pl.lit("no_such_unit", REASON),
+        )
+    )
+    path = fk.write(pl.concat([frame(), unknown]), tmp_path / "x.csv", wide="year", lang="en")
 
     assert read(path).select("Sales 2014", "Sales 2015").rows() == [
-        ("5.0", "blank"), ("no filing", "PDF only"),
+        ("5.0", "blank"), ("no filing", "PDF only"), ("no filing", "an IČO that no unit has"),
     ]  # fmt: skip
     slovak = read(fk.write(frame(), tmp_path / "y.csv", wide="year", decimal_comma=True), ";")
     assert slovak.columns[:3] == ["Id jednotky", "IČO", "Názov"]
