@@ -33,7 +33,7 @@ _WHOLE: Final = frozenset({
 })  # fmt: skip
 # By collection: columns that name its records where they are not its own, and those that its own
 # records never have.
-_NAMED_IN: Final = {
+NAMED_IN: Final = {
     "units": ("idUJ", "unit_id"),
     "statements": ("idUctovnychZavierok", "idUctovnejZavierky", "statement_id"),
     "reports": ("idUctovnychVykazov", "report_ids", "report_id"),
@@ -194,7 +194,7 @@ def own_ids(frame: pl.DataFrame, name: str, of: str) -> pl.Series:
     fault = f": with a column {foreign!r} its ids are not of {collection}"
     if "id" not in frame.columns:
         fault = ": the frame has no column 'id'"
-    for column in _NAMED_IN[of]:
+    for column in NAMED_IN[of]:
         if column in frame.columns:
             each = ".explode()" if frame.schema[column] == pl.List else ""
             raise invalid(name, ..., fault, give=f"its frame[{column!r}]{each}.drop_nulls()")

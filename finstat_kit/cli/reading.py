@@ -20,15 +20,6 @@ FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash
 STANDARD_INPUT: Final = Path("-")
 PLAIN: Final = "plain"  # column of a file that has no columns
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
-# Columns of other records, and of figures, that contain ids of a collection; csv has those in the
-# plural as texts.
-_NAMING: Final = {
-    "units": ("unit_id", "idUJ"),
-    "statements": ("statement_id", "idUctovnejZavierky", "idUctovnychZavierok"),
-    "reports": ("report_id", "idUctovnychVykazov"),
-    "annual_reports": ("idVyrocnejSpravy", "idVyrocnychSprav"),
-}
-_PLURAL: Final = ("idUctovnychZavierok", "idUctovnychVykazov", "idVyrocnychSprav")
 
 
 def table(file: Path) -> pl.DataFrame:
@@ -91,16 +82,17 @@ def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
     from finstat_kit import given_frames, given_units
 
     frame = table(file)
+    naming = given_frames.NAMED_IN[collection]
     if PLAIN in frame.columns:
         return _of_words(frame[PLAIN].to_list(), collection)
-    named = next((frame[name] for name in _NAMING[collection] if name in frame.columns), None)
+    named = next((frame[name] for name in naming if name in frame.columns), None)
     if named is None:
         own = [_whole(frame["id"])] if "id" in frame.columns else []
         if collection == "units" and not own and "ico" in frame.columns:
             return given_units.given_units(frame, "ID")["ico"]
         return given_frames.ids(frame.with_columns(own), of=collection)
-    if named.dtype == pl.String and named.name in _PLURAL:
-        named = named.str.split(" ")
+    if named.dtype == pl.String and collection != "units":
+        named = named.str.split(" ")  # csv has several as one text
     named = named.explode() if named.dtype == pl.List else named
     return _whole(named.drop_nulls().unique(maintain_order=True))
 

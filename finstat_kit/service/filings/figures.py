@@ -203,9 +203,7 @@ class Form:
         plan, of_debts, of_result = self.plan, self._debts.at, self._result.at
         # The other rows of equity can be negative in the form, and are never drawn.
         debts = [
-            _DEBTS
-            if of_debts.get(number) in map(of_debts.get, plan.debts) or path[:1] != ("A",)
-            else _NONE
+            _DEBTS if number in plan.debts or path[:1] != ("A",) else _NONE
             for number, path in zip(of_debts, self._debts.paths, strict=True)
         ]
         for number in (plan.capital, plan.retained, plan.loss, plan.profit):
