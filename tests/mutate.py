@@ -482,9 +482,9 @@ MUTATIONS = [
         "test_a_cell_that_is_no_number",
     ),
     Mutation(
-        "which columns are filled follows from the template by which cells were placed",
-        "fetch.py:Templates._place_anew",
-        "records[FILLED], ",
+        "what was placed by another template is written again",
+        "fetch.py:Records._answers",
+        ".with_columns(layout=layout)",
         "",
         "test_cells_get_their_places_once_the_template_is_known",
     ),
@@ -1186,8 +1186,8 @@ MUTATIONS = [
     Mutation(
         "a list that was cut off is followed by that of the changes meanwhile",
         "sync.py:Sync._once",
-        "if not goes_on:",
-        "if True:",
+        "while goes_on:",
+        "if goes_on:",
         "test_what_changes_between_two_parts_of_a_sync_comes_with_the_second",
     ),
     Mutation(
@@ -1248,9 +1248,9 @@ MUTATIONS = [
     ),
     Mutation(
         "cells are placed once their template is known",
-        "fetch.py:Templates.complete",
-        "self._place_anew(moved)",
-        "pass",
+        "fetch.py:Templates.fetch",
+        "if moved:",
+        "if False:",
         "test_cells_get_their_places_once_the_template_is_known",
     ),
     Mutation(

@@ -28,11 +28,10 @@ from finstat_kit.errors import (
     RegisterUnavailable,
 )
 from finstat_kit.mirror.state import form_in
-from finstat_kit.mirror.storage.cells import STORED, joined, split
+from finstat_kit.mirror.storage.cells import STORED, split
 from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import TEMPLATES
 from finstat_kit.mirror.storage.rows import (
-    FILLED,
     NAMED,
     RECORD,
     REPORTS_OF,
@@ -40,13 +39,10 @@ from finstat_kit.mirror.storage.rows import (
     UNREADABLE,
     Ints,
     answers_of,
-    ids_named,
     newest,
-    of_ids,
     places_in,
     rows_of,
     schema_of,
-    without,
 )
 from finstat_kit.mirror.storage.standing import Standing
 from finstat_kit.mirror.storage.writer import Batch, Writer
@@ -172,10 +168,7 @@ class Templates:
     _refused: dict[int, str] = field(default_factory=dict)  # not to be had in this sync, and why
 
     def complete(self) -> None:
-        """Fetch the templates that kept reports lack, and those that the register may have changed.
-
-        The cells of reports whose template was not known, or has other tables now, are placed anew.
-        """
+        """Fetch the templates that kept reports lack, and those that may have changed."""
         writer, is_record = self.writer, pl.col("kind") == RECORD
         with legible(writer.path):
             kept = newest(writer.scan("templates").select("id", "version", "seen").collect())
@@ -183,37 +176,39 @@ class Templates:
             used = reports.select(pl.col("idSablony").unique().drop_nulls()).collect()["idSablony"]
         self._kept = {*kept["id"]}
         is_old = pl.lit(self.anew) | (pl.col("seen") <= writer.today - _VALID)
-        due = {*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]}
-        before = {template: self._layout(template) for template in due}
-        self.fetch(due)
-        moved = [t for t in due if self._layout(t) not in (None, before[t])]
-        unplaced = [t for t in moved if before[t] is None]
-        if unplaced:  # but for those whose template alone was lost
-            with legible(writer.path):
-                of_these = pl.col("template").is_in(unplaced) & pl.col("row").is_not_null()
-                cells = writer.scan("cells").filter(of_these)
-                placed = cells.select(pl.col("template").unique()).collect()["template"]
-            moved = [template for template in moved if template not in placed]
-        if moved:
-            self._place_anew(moved)
+        self.fetch({*used} - self._kept | {*used} & {*kept.filter(is_old)["id"]})
 
     def fetch(self, templates: Iterable[int]) -> None:
-        """Request templates, each once."""
-        bodies: dict[int, str] = {}
+        """Request templates, each once.
+
+        Reports whose template was not known, or has other tables now, are named with it: they are
+        requested again, and their cells placed anew.
+        """
+        writer, bodies, moved = self.writer, dict[int, str](), list[int]()
         for template in sorted(set(templates) - self._requested):
             self._requested.add(template)
+            before = self.layout(template)
             try:
                 exchange = self.register._session.exchange
                 bodies[template], self._forms[template] = exchange.get(_with_body(template))
             except RegisterError as error:
                 if template not in self._kept and not isinstance(error, NotFound):
                     self._refused[template] = error.message
+            else:
+                moved += [template] * (self.layout(template) != before)
         if not bodies:
             return
         rows = pl.DataFrame({"id": list(bodies), "body": list(bodies.values())}).with_columns(
-            version=pl.lit(self.writer.next("templates")), seen=pl.lit(self.writer.today)
+            version=pl.lit(writer.next("templates")), seen=pl.lit(writer.today)
         )
-        self.writer.append(Batch("templates", rows.select(TEMPLATES.names()).cast(TEMPLATES)))
+        batches = [Batch("templates", rows.select(TEMPLATES.names()).cast(TEMPLATES))]
+        if moved:
+            with legible(writer.path):
+                held = writer.scan("reports", names=False).filter(pl.col("idSablony").is_in(moved))
+                ids = held.select(pl.col("id").unique()).collect()
+            named = rows_of("reports", ids, NAMED, writer.next("reports"), writer.today)
+            batches.append(Batch("reports", named, names=True))
+        writer.append(*batches)
         self._kept |= bodies.keys()
 
     def fetch_of(self, report: Record) -> None:
@@ -242,30 +237,10 @@ class Templates:
                 self._forms[template] = form_in(self.writer.scan("templates"), template)
         return self._forms[template]
 
-    def _layout(self, template: int) -> list[tuple[int, int]] | None:
-        """Return the columns and cells of each table of a template, by which cells are placed."""
-        form = self.form(template)
-        return None if form is None else [(len(t.columns), t.cells) for t in form.tables]
-
-    def _place_anew(self, templates: list[int]) -> None:
-        """Write the held reports of some templates again, as new versions with the same content."""
-        writer = self.writer
-        outdated = writer.standing("reports").outdated
-        with legible(writer.path):
-            of_these = pl.col("idSablony").is_in(templates)
-            reports = writer.scan("reports", names=False).filter(of_these, kind=RECORD)
-            rows = without(reports, outdated, ["id", "version"]).collect()
-        for batch in rows.sort("id").iter_slices(_BATCH):
-            with legible(writer.path):
-                own = writer.scan("cells").filter(of_ids("report_id", batch["id"])).collect()
-            version = writer.next("reports")
-            named = rows_of("reports", batch.select("id"), NAMED, version, writer.today)
-            records, cells = split(joined(batch, own), version + 1, self.form)
-            again = batch.with_columns(records[FILLED], version=pl.lit(version + 1, pl.Int64))
-            # Named too: should the file of the answers be lost, they are lacking.
-            writer.append(
-                Batch("reports", named, names=True), Batch("cells", cells), Batch("reports", again)
-            )
+    def layout(self, template: int) -> str | None:
+        """Return what cells are placed by, of a template that the package has not."""
+        form = None if forms.shipped(template) else self.form(template)
+        return None if form is None else str([(len(t.columns), t.cells) for t in form.tables])
 
 
 def _with_body(template: int) -> Request[tuple[str, Form]]:
@@ -277,51 +252,6 @@ def _with_body(template: int) -> Request[tuple[str, Form]]:
         return body.decode(), form
 
     return Request(request.path, read, request.parameters, request.cap)
-
-
-def answered(
-    writer: Writer, name: str, fetched: list[Fetched], stands: Standing, templates: Templates
-) -> tuple[list[Batch], pl.DataFrame]:
-    """Return what is to be appended of the answers of a batch.
-
-    Args:
-        writer: Of the mirror.
-        name: Of the collection.
-        fetched: Ids with their records or problems.
-        stands: What the log said of each id before.
-        templates: Of reports, fetched before.
-
-    Returns:
-        The batches, and ``id``, ``gone`` and ``known`` of the new contents among them.
-    """
-    records = KINDS[name].frame([record for _, record in fetched if not isinstance(record, str)])
-    version, cells = writer.next(name), pl.DataFrame(schema=STORED)
-    if name == "reports":
-        records, cells = split(records, version, templates.form)
-    answers = answers_of(records)
-    at = places_in(stands.ids, answers["id"].to_numpy())
-    digests = answers["digest"].to_numpy()
-    known = _of(stands.content, at) > 0
-    # What is listed again after it was missing is a version of its own.
-    same = _of(stands.content > stands.gone, at) & (_of(stands.digests, at) == digests)
-    answers = answers.with_columns(known=known, same_as=_of(stands.content, at).astype(np.int64))
-    news, unchanged = answers.filter(~same), answers.filter(same)
-    columns = [n for n in schema_of(name) if n in news.columns and n != "same_as"]
-    parts = [
-        (RECORD, news.select(columns)),
-        (UNCHANGED, unchanged.select("id", "gone", "same_as")),
-        (UNREADABLE, _unread(fetched, stands)),
-    ]
-    again = writer.again.get(name)
-    if again is not None and not len(news) and not len(parts[2][1]):  # nothing has changed
-        parts[1] = UNCHANGED, parts[1][1].filter(~pl.col("id").is_in(again.implode()))
-        writer.again[name] = again.filter(~again.is_in(answers["id"].implode()))
-    frames = [
-        rows_of(name, frame, kind, version, writer.today) for kind, frame in parts if len(frame)
-    ]
-    own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
-    batches = [Batch("cells", own), Batch(name, pl.concat(frames))] if frames else []
-    return batches, news.select("id", "gone", "known")
 
 
 def _of(values: NDArray[Any], at: Ints) -> NDArray[Any]:
@@ -349,7 +279,6 @@ class Records:
         templates: Of reports.
         budget: The time it may take.
         report: Of the sync.
-        failed: Ids by collection that could not be read in this sync, which are added to.
         progress: As of `Mirror.sync`.
     """
 
@@ -358,7 +287,6 @@ class Records:
     templates: Templates
     budget: Budget
     report: Report
-    failed: dict[str, set[int]]
     progress: bool | None
     _stands: dict[str, Standing] = field(default_factory=dict)
     _readable: dict[str, int | None] = field(default_factory=dict)  # ids of records read before
@@ -374,12 +302,13 @@ class Records:
 
     @property
     def whole(self) -> list[str]:
-        """The collections of which nothing is left, but for what cannot be read."""
-        return [name for name, left in self._left.items() if not len(left)]
+        """The collections of which nothing is left that is named, but for what cannot be read."""
+        again = self.writer.again
+        return [n for n, left in self._left.items() if np.isin(left, again.get(n, ())).all()]
 
     def fetch_units(self) -> None:
         """Fetch units until none is lacking."""
-        self._look("units")
+        self.look("units")
         with self._bar(["units"]) as advance:
             self._fill("units", self._again("units"), advance, moves=False)
             self._fill("units", self._left["units"], advance)
@@ -390,15 +319,9 @@ class Records:
         An hour after the last point there is one.
         """
         names = self.writer.run.settings.contents
-        for name in names:
-            self._look(name)
         with self._bar(names) as advance:
             for name in names:
                 self._fill(name, self._again(name)[::-1], advance, moves=False)
-            if {"statements", "reports"} <= set(names):
-                with legible(self.writer.path):
-                    named = ids_named([self.writer.scan("statements", names=False)], REPORTS_OF)
-                self._fill("reports", self._among("reports", named.to_numpy()), advance)
             # The reports last: statements and annual reports name them.
             for name in sorted(names, key=lambda name: name == "reports"):
                 self._fill(name, self._left[name][::-1], advance)
@@ -408,11 +331,10 @@ class Records:
         return bar("records", total, watched=self._session.watched, progress=self.progress)
 
     def _again(self, name: str) -> Ints:
-        """Return what could not be read in former syncs, ascending."""
-        tried = self.failed.get(name, set())
-        return np.array(sorted(self._unread[name] - tried), dtype=np.int64)
+        """Return what could not be read before, ascending."""
+        return np.array(sorted(self._unread[name]), dtype=np.int64)
 
-    def _look(self, name: str) -> None:
+    def look(self, name: str) -> None:
         """Note what is lacking of a collection."""
         stands = self._stands[name] = self.writer.standing(name)
         self._readable[name] = stands.readable
@@ -451,7 +373,8 @@ class Records:
                 self._fetch(name, ids[start : start + size].tolist(), advance, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
-                self._fill("reports", self._among("reports", named), advance)
+                among_left = np.intersect1d(self._left["reports"], named)
+                self._fill("reports", among_left[::-1], advance)
 
     def _fetch(self, name: str, ids: list[int], advance: Advance, *, moves: bool) -> None:
         """Fetch a batch and commit it, also the records before an error; see `_fill`."""
@@ -496,7 +419,7 @@ class Records:
             if name == "statements":
                 self._named += named
             self._name_reports(named)
-        batches, news = answered(writer, name, fetched, self._stands[name], self.templates)
+        batches, news = self._answers(name, fetched)
         ids = {id_ for id_, _ in fetched}
         writer.append(*batches)
         is_gone = news["gone"].is_not_null()
@@ -504,14 +427,61 @@ class Records:
         counts.changed += int((news["known"] & ~is_gone).sum())
         counts.new += int((~news["known"] & ~is_gone).sum())
         failed = {id_ for id_, record in fetched if isinstance(record, str)}
-        self.failed.setdefault(name, set()).update(failed)
         self._unread[name] = (self._unread[name] - ids) | failed
         counts.unreadable = len(self._unread[name])
         self._left[name] = np.setdiff1d(self._left[name], np.array(sorted(ids), dtype=np.int64))
         now = self._session.exchange.clock()
         if name != "units" and now - self._shown >= _POINT_EVERY:
             self._shown = now
-            writer.point(["units", *self.whole])
+            writer.point(self.whole)
+
+    def _answers(self, name: str, fetched: list[Fetched]) -> tuple[list[Batch], pl.DataFrame]:
+        """Return what is to be appended of the answers of a batch.
+
+        Returns:
+            The batches, and ``id``, ``gone`` and ``known`` of the new contents among them.
+        """
+        writer, stands = self.writer, self._stands[name]
+        records = [record for _, record in fetched if not isinstance(record, str)]
+        contents, version = KINDS[name].frame(records), writer.next(name)
+        cells = pl.DataFrame(schema=STORED)
+        if name == "reports":
+            contents, cells = split(contents, version, self.templates.form)
+            # What was placed by another template is written again.
+            layouts = {
+                t: self.templates.layout(t) for t in contents["idSablony"].drop_nulls().unique()
+            }
+            layout = pl.col("idSablony").replace_strict(
+                list(layouts), list(layouts.values()), default=None, return_dtype=pl.String
+            )
+            contents = contents.with_columns(layout=layout)
+        answers = answers_of(contents)
+        at = places_in(stands.ids, answers["id"].to_numpy())
+        digests = answers["digest"].to_numpy()
+        known = _of(stands.content, at) > 0
+        # What is listed again after it was missing is a version of its own.
+        same = _of(stands.content > stands.gone, at) & (_of(stands.digests, at) == digests)
+        answers = answers.with_columns(
+            known=known, same_as=_of(stands.content, at).astype(np.int64)
+        )
+        news, unchanged = answers.filter(~same), answers.filter(same)
+        columns = [n for n in schema_of(name) if n in news.columns and n != "same_as"]
+        unread = _unread(fetched, stands)
+        again = writer.again.get(name)
+        if again is not None and news.is_empty() and unread.is_empty():  # nothing has changed
+            unchanged = unchanged.filter(~pl.col("id").is_in(again.implode()))
+            writer.again[name] = again.filter(~again.is_in(answers["id"].implode()))
+        parts = [
+            (RECORD, news.select(columns)),
+            (UNCHANGED, unchanged.select("id", "gone", "same_as")),
+            (UNREADABLE, unread),
+        ]
+        frames = [
+            rows_of(name, frame, kind, version, writer.today) for kind, frame in parts if len(frame)
+        ]
+        own = cells.filter(pl.col("report_id").is_in(news["id"].implode()))
+        batches = [Batch("cells", own), Batch(name, pl.concat(frames))] if frames else []
+        return batches, news.select("id", "gone", "known")
 
     def _name_reports(self, ids: list[int]) -> None:
         """Write down the reports of records that no list has named: they are to be fetched."""
@@ -522,7 +492,3 @@ class Records:
             self._added.update(new.tolist())
             self.writer.append_ids("reports", pl.DataFrame({"id": new}), NAMED)
             self._left["reports"] = np.union1d(self._left["reports"], new)
-
-    def _among(self, name: str, ids: Ints) -> Ints:
-        """Return which of some ids are left, the highest first."""
-        return np.intersect1d(self._left[name], ids)[::-1]

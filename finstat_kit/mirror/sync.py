@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Final
@@ -85,7 +85,6 @@ class Sync:
     budget: Budget
     max_missing: int | None
     progress: bool | None
-    _failed: dict[str, set[int]] = field(default_factory=dict)
     _is_warned: bool = False
 
     def go(self, *, full: bool, anew: bool) -> pl.DataFrame:
@@ -109,9 +108,6 @@ class Sync:
         run = self.folder.newest()
         former = run.settings if run else None
         see_given(self.folder.path, former, self.given, self.contents)
-        for file in (file for files in run.files.values() for file in files) if run else ():
-            if run and (fault := file.fault(self.folder.path, whole=False)):
-                raise DamagedError(f"{self.folder.path / file.path}: {fault}", cure=run.cure)
         return self._plan(run or Run(FORMAT, 0, Settings("", None)), full=full)
 
     def _plan(self, run: Run, *, full: bool) -> pl.DataFrame:
@@ -153,26 +149,31 @@ class Sync:
             )
         for log in dict.fromkeys(log for log, _ in losses):
             files = [file for of, file in losses if of == log]
-            warn(loss_text(self.folder.path, log, files, self.register.rate))
+            warn(loss_text(self.folder.path, log, files))
         writer.note()
         # Given units answered from here on are not requested again: a first sync goes on.
         self._first = writer.next("units") if writer.run.points else 0
-        self._templates = Templates(self.register, writer, anew=full)
-        while True:
-            goes_on = writer.begin(self._first_days())
-            try:
-                self._to_point(full=full, goes_on=goes_on)
-            except (RegisterError, KeyboardInterrupt, Stopped):
-                with contextlib.suppress(MirrorError):
+        self._records = Records(
+            self.register, writer, Templates(self.register, writer, anew=full), self.budget,
+            self._report, self.progress,
+        )  # fmt: skip
+        try:
+            with resumable():
+                goes_on = True
+                while goes_on:  # what changed meanwhile has lists of its own
+                    goes_on = writer.begin(self._first_days())
+                    self._to_point(full=full, goes_on=goes_on)
+                    full = False
+                if writer.run.settings.contents:
+                    self._records.fetch_contents()
+                    writer.point(self._records.whole)
+        except (RegisterError, KeyboardInterrupt, Stopped):
+            with contextlib.suppress(MirrorError):
+                if writer.run.under_way:
                     writer.note()  # how far the lists are
-                raise
-            if not goes_on:
-                break
-            full = False  # what changed meanwhile has lists of its own
-        for name in writer.run.settings.contents:
-            self._report.counts(f"{name} records", self._report.counts(name).window)
-        if writer.run.settings.contents:
-            self._contents()
+                else:
+                    writer.point(self._records.whole)
+            raise
 
     def _opened(self) -> Writer:
         """See by one request that the copy is of this register; return its writer.
@@ -198,7 +199,7 @@ class Sync:
         contents = _in_order({*settings.contents, *self.contents})
         settings = replace(settings, contents=contents)
         if settings.units is not None:
-            with resumable("while numbers were looked up"):
+            with resumable():
                 settings = self._with_given(settings)
         return Writer(self.folder, settings, self._today)
 
@@ -290,12 +291,12 @@ class Sync:
             since = writer.walks[name].since
             self._report.counts(name, since if self._is_walked(name) else None)
         counts = self._report.counts("codelists")
-        with self._report.measured(counts), resumable("in codelists"):
+        with self._report.measured(counts):
             self._codelists(counts)
         for name in COLLECTIONS:
             walk = writer.walks[name]
             counts = self._report.counts(name)
-            with self._report.measured(counts), resumable(f"in {name}"):
+            with self._report.measured(counts):
                 lost = [file.since for file in writer.open_losses(name, names=True) if file.since]
                 if full and writer.run.points:
                     lost.append(wire.BEGINNING)
@@ -305,14 +306,27 @@ class Sync:
                     self._list_anew(name, min(lost), counts)
                 if not walk.is_done and self._is_walked(name):
                     self._list(name, counts, goes_on=goes_on)
-        with resumable("while records were fetched"):
-            self._name_lost()
-            if "reports" in writer.run.settings.contents:
-                self._templates.complete()
-            self._records().fetch_units()
+        if settings.units is not None or writer.open_losses("reports", names=True):
+            self._name("reports", OWNED, REPORTS_OF)  # where no list does, or these are lost
+        if "reports" in settings.contents:
+            self._records.templates.complete()
+        self._records.fetch_units()
         if settings.units is not None:
-            self._name_filings()
-        writer.point(self._whole())
+            for name, column in OWNED.items():
+                self._report.counts(name).new += self._name(name, ["units"], column)
+        for name in settings.contents:
+            self._report.counts(f"{name} records", self._report.counts(name).window)
+            self._records.look(name)
+        writer.point(self._records.whole)
+
+    def _name(self, name: str, owners: Iterable[str], column: str) -> int:
+        """Name what records of others name; return how many were not known."""
+        writer = self._writer
+        with legible(writer.path):
+            named = ids_named([writer.scan(owner, names=False) for owner in owners], column)
+        new = named.filter(~is_among(named, pl.Series(writer.standing(name).ids)))
+        writer.append_ids(name, new.to_frame("id"), NAMED)
+        return len(new)
 
     # Given units
 
@@ -354,16 +368,6 @@ class Sync:
         points, today = self._writer.run.points, self._writer.today
         days = 30 if self._are_few or not points else (today - points[-1].started).days
         return ((today.toordinal() % 30 + 30 - ids % 30) % 30) < days
-
-    def _name_filings(self) -> None:
-        """Name the statements and annual reports that records of units name."""
-        writer = self._writer
-        for name, column in OWNED.items():
-            with legible(writer.path):
-                named = ids_named([writer.scan("units", names=False)], column).alias("id")
-            new = named.filter(~is_among(named, pl.Series(writer.standing(name).ids)))
-            writer.append_ids(name, new.to_frame(), NAMED)
-            self._report.counts(name).new += len(new)
 
     # Lists
 
@@ -458,16 +462,6 @@ class Sync:
             self._writer.append_ids(name, rows, MISSING, wire.BEGINNING)
             counts.gone += len(missing)
 
-    def _name_lost(self) -> None:
-        """Name the reports that records name, where no list does, or what named them is lost."""
-        writer = self._writer
-        is_part = writer.run.settings.units is not None
-        if is_part or writer.open_losses("reports", names=True):
-            with legible(writer.path):
-                named = ids_named([writer.scan(owner, names=False) for owner in OWNED], REPORTS_OF)
-            new = named.filter(~is_among(named, pl.Series(writer.standing("reports").ids)))
-            writer.append_ids("reports", new.to_frame("id"), NAMED)
-
     def _codelists(self, counts: Counts) -> None:
         """Fetch the codelists; one that is empty or broken does not replace one with entries."""
         with legible(self.folder.path):
@@ -499,32 +493,6 @@ class Sync:
         if changed:
             self._writer.append(Batch("codelists", pl.concat(changed)))
 
-    # Records
-
-    def _records(self) -> Records:
-        return Records(
-            self.register, self._writer, self._templates, self.budget, self._report, self._failed,
-            self.progress,
-        )  # fmt: skip
-
-    def _contents(self) -> None:
-        """Fetch the lacking records of the kept collections; there is a point however it ends."""
-        writer, records = self._writer, self._records()
-        with resumable("while records were fetched"):
-            try:
-                records.fetch_contents()
-            except (RegisterError, KeyboardInterrupt, Stopped):
-                with contextlib.suppress(MirrorError):
-                    writer.point(["units", *records.whole])
-                raise
-        writer.point(["units", *records.whole])
-
-    def _whole(self) -> list[str]:
-        """Return the collections of which all that is named is answered."""
-        writer = self._writer
-        lacking = {name: writer.standing(name).lacking for name in writer.run.settings.contents}
-        return ["units", *(name for name, ids in lacking.items() if ids["unreadable"].all())]
-
 
 def _in_order(contents: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in CONTENTS if name in contents)
@@ -534,22 +502,16 @@ def _day_before(day: date) -> date:
     return max(day - timedelta(days=1), wire.BEGINNING)
 
 
-def loss_text(path: Path, log: str, files: Sequence[File], rate: float | None) -> str:
+def loss_text(path: Path, log: str, files: Sequence[File]) -> str:
     """Return what was lost of a log, what this sync does about it, and what does not come back."""
     rows = sum(file.rows for file in files)
     many = f"{len(files)} files" if len(files) > 1 else files[0].path
     text = f"the mirror at {path} has lost {many} with {rows:,} rows of {log}"
     if log in ("codelists", "templates"):
         return f"{text}; this sync requests them again"
-    answers = sum(file.rows for file in files if not file.names)
-    parts = [f"walks the list of {log}"] if any(file.names for file in files) else []
-    if answers:
-        what = "reports" if log == "cells" else log
-        time = "" if rate is None else f", at most {duration(answers / rate)}"
-        parts.append(f"requests the {what} that no other file answers{time}")
     return (
-        f"{text}; this sync {' and '.join(parts)}. Days that counted these rows, and what changed "
-        "on them, cannot be shown any longer"
+        f"{text}; this sync requests again what no other file has. Days that counted these rows, "
+        "and what changed on them, cannot be shown any longer"
     )
 
 
@@ -579,7 +541,7 @@ def see_given(
 
 
 @contextlib.contextmanager
-def resumable(where: str) -> Iterator[None]:
+def resumable() -> Iterator[None]:
     """Add the cure of a sync that was cut off to what cuts it off."""
     cure = "; everything before it is in the mirror, the next sync() resumes"
     try:
@@ -590,4 +552,4 @@ def resumable(where: str) -> Iterator[None]:
             error.message += cure
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted(f"interrupted {where}{cure}") from interrupt
+        raise Interrupted(f"interrupted{cure}") from interrupt

@@ -178,7 +178,7 @@ def test_lost_names_cost_the_walk_of_their_window(
     pages = -(-getattr(later.sample, log).count() // 20)
     (copy / "data" / f"{file['name']}.parquet").unlink()
     mirror = fk.Mirror(copy, register=later)
-    with pytest.warns(RegisterWarning, match=rf"rows of {log}; this sync walks the list of {log}"):
+    with pytest.warns(RegisterWarning, match=rf"rows of {log}; this sync requests again"):
         mirror.sync()
 
     more = Counter(later.asked) - usual

@@ -201,11 +201,12 @@ class Writer:
                 self.run = former
                 return
         run = self._with(*self._owed())
+        stays_whole = tuple(name for name in whole if not len(self.again.get(name, ())))
         before = new.day - timedelta(days=1)
         run = replace(
             run,
             lost_runs=tuple(replace(lost, last=lost.last or before) for lost in run.lost_runs),
-            points=(*run.points, replace(new, upto=_upto(run))),
+            points=(*run.points, replace(new, upto=_upto(run), whole=stays_whole)),
             under_way=None,
         )
         self._commit(run)
