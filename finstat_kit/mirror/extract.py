@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 from msgspec.structs import replace
 
-from finstat_kit.errors import NotFound, UsageError
+from finstat_kit.errors import NotFound, UsageError, invalid
 from finstat_kit.mirror import words
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
@@ -57,21 +57,13 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
     """
     if not ids.len():
         raise UsageError("an extract needs units", cure="give their ids")
-    if target.exists():
-        raise UsageError(
-            "exists already",
-            argument="path",
-            value=str(target),
-            cure="give the name of a new folder",
-        )
-    if not target.parent.is_dir():
-        raise UsageError(
-            f": there is no folder {str(target.parent)!r}", argument="path", value=str(target)
-        )
+    if target.exists() or not target.parent.is_dir():
+        fault = "exists already" if target.exists() else ": there is no folder to create it in"
+        raise invalid("path", str(target), fault, give="the name of a new folder")
     units, _ = state.records("units", ids.unique())
     if missing := ids.filter(~ids.is_in(units["id"].implode())).unique().sort().to_list():
         if (given := state.settings.units) is not None:
-            raise words.not_given("units", missing, ids.n_unique(), len(given), day=None)
+            raise words.not_given("units", missing, ids.n_unique(), len(given), None)
         raise NotFound(
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,

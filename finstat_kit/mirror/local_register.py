@@ -19,7 +19,7 @@ from finstat_kit.client.collections.listing import day_of
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
 from finstat_kit.client.source import ANY, Allowance, Get, Source, Wanted
-from finstat_kit.errors import MirrorError, NotHeld, UsageError
+from finstat_kit.errors import MirrorError, NotHeld, UsageError, invalid
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.reports import cells as reading
@@ -365,10 +365,18 @@ class LocalRegister(Register):
             UsageError: They are not.
         """
         if not state.keeps(name):
-            raise words.not_kept(name, self.path, day=self._day)
+            raise words.not_held(
+                f"of {name} this mirror holds the ids alone",
+                f"fetch the records: fk.Mirror({str(self.path)!r}, contents=[{name!r}]).sync(), or "
+                "use the register: fk.use(fk.LIVE)",
+                self._day,
+            )
 
     def _not_held(self, name: str, absent: pl.Series, many: int) -> NotHeld:
-        return words.not_held(name, absent.to_list(), many, day=self._day)
+        text = f"{len(absent):,} of {many:,} {name} are not held yet: {absent.to_list()[:5]}"
+        return words.not_held(
+            text, "let sync() go on with them; holdings() says how far it is", self._day
+        )
 
 
 class _MirrorSource(Source):
@@ -495,9 +503,8 @@ class _MirrorSource(Source):
             given = state.settings.units
             others = missing.filter(~is_among(missing, pl.Series(state.standing(name).ids)))
             if given is not None and others.len():
-                raise words.not_given(
-                    name, others.to_list(), ids.len(), len(given), day=self._register._day
-                )
+                day = self._register._day
+                raise words.not_given(name, others.to_list(), ids.len(), len(given), day)
             partial = frame.filter(~frame["id"].is_in(missing.implode()))
             error = not_found(missing.to_list(), ids.len(), partial)
             error.message += self.why_missing(name, missing)
@@ -525,16 +532,15 @@ class Frozen(LocalRegister):
 
     def __init__(self, path: str | Path, day: date, *, lang: Lang | None = None) -> None:
         super().__init__(path, day)
-        self._frozen = day
         self.lang = self._language(lang)
 
     @property
     def _use_arguments(self) -> str:
-        return repr(f"mirror:{self.path}@{self._frozen}")
+        return repr(f"mirror:{self.path}@{self._day}")
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle and copy by path and day."""
-        return partial(type(self), lang=self.lang), (self.path, self._frozen)
+        return partial(type(self), lang=self.lang), (self.path, self._day)
 
     def sync(self, **options: object) -> pl.DataFrame:
         """Refuse: a frozen day stays as it is.
@@ -543,7 +549,7 @@ class Frozen(LocalRegister):
             UsageError: Always; the text has the line that syncs the mirror.
         """
         raise UsageError(
-            f"a mirror as of {self._frozen} is read-only",
+            f"a mirror as of {self._day} is read-only",
             cure=f"sync the mirror itself: fk.Mirror({str(self._given)!r}).sync()",
         )
 
@@ -580,24 +586,15 @@ def checked_path(path: object) -> Path:
     # A `Path` keeps one slash of two.
     arguments.refuse_url("path", path if isinstance(path, str) else folder)
     whole = folder.absolute().as_posix()
+    fault = ""
     if whole.encode(errors="replace").decode() != whole:
-        raise UsageError(
-            f": {whole!r} is no text, and polars reads no files in it",
-            argument="path",
-            value=str(path),
-            cure="give a folder of another name",
-        )
-    for each in (folder, *folder.parents):
-        try:
+        fault = f": {whole!r} is no text, and polars reads no files in it"
+    try:
+        for each in (folder, *folder.parents):
             if each.exists() and not each.is_dir():
-                raise UsageError(
-                    f": {str(each)!r} is a file",
-                    argument="path",
-                    value=str(path),
-                    cure="give a folder",
-                )
-        except OSError as error:
-            raise UsageError(
-                f"cannot be a folder: {error.strerror}", argument="path", value=str(path)
-            ) from error
+                fault = f": {str(each)!r} is a file"
+    except OSError as error:
+        fault = f"cannot be a folder: {error.strerror}"
+    if fault:
+        raise invalid("path", str(path), fault, give="a folder of another name")
     return folder

@@ -446,8 +446,8 @@ class Mirror(LocalRegister):
 
         Returns:
             One row per filing or changed record, by ``unit_id``: ``unit_id`` (Int64), ``ico``,
-            ``name`` (String); ``what`` (Enum): of filings ``new``, ``corrected`` (of a period that
-            was filed before, or what the record or a report of it says has changed) or ``gone``,
+            ``name`` (String); ``what`` (Enum): of filings ``new``, ``corrected`` (what the record
+            or a report of it says has changed) or ``gone``,
             of the record of a unit ``changed``; ``fields`` (String: those that changed, joined by
             blanks; ``id`` of a unit first seen, ``gone`` of one removed or restored; without the
             lists of filings and the day of change). Of filings: ``year`` (Int32), ``kind``
@@ -535,11 +535,7 @@ def as_collections(contents: object) -> tuple[str, ...]:
     """
     if contents is True:
         return CONTENTS
-    if (
-        contents is False
-        or contents is None
-        or (isinstance(contents, list | tuple) and not contents)
-    ):
+    if contents is None or (isinstance(contents, bool | list | tuple) and not contents):
         return ()
     names = arguments.names("contents", contents)
     for name in names:

@@ -185,27 +185,19 @@ def _named(state: State, units: pl.DataFrame, former: State | None = None) -> pl
 
 def _filings(old: pl.DataFrame, new: pl.DataFrame, corrected: dict[str, pl.Series]) -> pl.DataFrame:
     """Return the filings that were named, are named no longer, or say something else."""
-    on, each = list(_FILING), list(filing_rules.KEY)
+    on = list(_FILING)
     is_rewritten = pl.any_horizontal(
         pl.col(_KEYS[name]).is_in(ids.implode()).fill_null(value=False)
         for name, ids in corrected.items()
     )
-    added = new.join(old, on=on, how="anti", nulls_equal=True)
     stayed = new.join(old, on=on, how="semi", nulls_equal=True)
-    # A new statement of a period that a former one was of; of these the rule takes the newest.
-    readable = stayed.filter(pl.col("reason").is_null(), pl.col("period_to").is_not_null())
-    again = added.filter(pl.col("reason").is_null()).join(
-        readable, on=each, how="semi", nulls_equal=True
-    )
-    is_again = pl.col("statement_id").is_in(again["statement_id"].implode())
-    first = pl.when(is_again.fill_null(value=False)).then(pl.lit("corrected"))
-    return pl.concat(
-        [
-            added.with_columns(what=first.otherwise(pl.lit("new"))),
-            stayed.filter(is_rewritten).with_columns(what=pl.lit("corrected")),
-            old.join(new, on=on, how="anti", nulls_equal=True).with_columns(what=pl.lit("gone")),
-        ]
-    ).select("what", *_FILING, "year", "kind", "consolidated", "filed")
+    filings = {
+        "new": new.join(old, on=on, how="anti", nulls_equal=True),
+        "corrected": stayed.filter(is_rewritten),
+        "gone": old.join(new, on=on, how="anti", nulls_equal=True),
+    }
+    rows = pl.concat(frame.with_columns(what=pl.lit(what)) for what, frame in filings.items())
+    return rows.select("what", *_FILING, "year", "kind", "consolidated", "filed")
 
 
 def _no_money() -> pl.DataFrame:
@@ -228,29 +220,20 @@ def _money(figures: Figures, units: pl.DataFrame, filings: pl.DataFrame) -> pl.D
     return pl.concat([frame.select(frames[0].columns) for frame in frames])
 
 
-class _Mark(msgspec.Struct):
-    point: str
-
-
 def written_since_mark(mirror: LocalRegister, write: Callable[[pl.DataFrame], None]) -> None:
     """Write what is new since this was last called, if anything is, and then the mark of that.
 
     The mark is the id of a point, in a file beside the folder. Without one nothing is written.
 
     Raises:
-        MirrorError: The mirror or the mark is damaged, or the mark cannot be written.
+        MirrorError: The mirror or the mark is damaged.
+        UsageError: The mark cannot be written.
     """
     path = mirror.path.with_name(f"{mirror.path.name}.news.json")
-    try:
-        refuse_unwritable(path)  # else the same is written again and again
-    except UsageError as error:
-        raise MirrorError(
-            f"{path} is to keep what was printed last, and {error.message}",
-            cure="make it a file in a folder that can be written",
-        ) from error
+    refuse_unwritable(path)  # else the same is written again and again
     with mirror._states.held() as state:
         try:
-            mark = msgspec.json.decode(path.read_bytes(), type=_Mark).point if path.exists() else ""
+            mark = msgspec.json.decode(path.read_bytes(), type=str) if path.exists() else ""
         except (msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
             raise MirrorError(
                 f"{path}, which keeps what was printed last, cannot be read: {error}",
@@ -270,4 +253,4 @@ def written_since_mark(mirror: LocalRegister, write: Callable[[pl.DataFrame], No
                 news = news_since(state.former(point), state, mirror._figures(state))
                 if news.height:
                     write(news)
-        put(msgspec.json.encode(_Mark(state.point.id)) + b"\n", path)
+        put(msgspec.json.encode(state.point.id) + b"\n", path)

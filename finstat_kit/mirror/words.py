@@ -65,47 +65,26 @@ def citation(run: Run, day: date, lang: Lang) -> str:
     return f"{name[0].upper() if own else name[0]}{name[1:]}{copied}."
 
 
-def not_held(name: str, ids: list[int], many: int, *, day: date | None) -> NotHeld:
-    """Return the error for listed records that are not held.
-
-    Args:
-        name: Of the collection.
-        ids: Those records.
-        many: How many were requested.
-        day: Of a frozen state.
-    """
-    cure = "sync() goes on with them, holdings() says how far it is"
-    if day is not None:
-        cure = f"take a later day than {day}, once sync() has fetched them"
-    return NotHeld(f"{len(ids):,} of {many:,} {name} are not held yet: {ids[:5]}", cure=cure)
-
-
-def not_kept(name: str, path: Path, *, day: date | None) -> NotHeld:
-    """Return the error for a collection without records."""
-    cure = f"fetch the records: fk.Mirror({str(path)!r}, contents=[{name!r}]).sync()"
-    if day is not None:
-        cure = f"take a later day than {day}, on which their records were kept"
-    return NotHeld(
-        f"of {name} this mirror holds the ids alone",
-        cure=f"{cure}, or use the register: fk.use(fk.LIVE)",
-    )
+def not_held(text: str, cure: str, day: date | None = None) -> NotHeld:
+    """Return the error for what a mirror does not hold; a later day than a frozen one may."""
+    return NotHeld(text, cure=cure if day is None else f"take a later day than {day}, or {cure}")
 
 
 def not_there(what: str) -> NotHeld:
     """Return the error for what no mirror holds."""
-    return NotHeld(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
+    return not_held(f"a mirror does not hold {what}", "use the register: fk.use(fk.LIVE)")
 
 
 def not_listed(given: int, fault: str) -> NotHeld:
     """Return the error for what a mirror of given units cannot say of the register."""
-    return NotHeld(
+    return not_held(
         f"this mirror of {given:,} given units {fault}",
-        cure="use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and "
-        "scan() of each collection have what is of these units",
+        "use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and scan() of "
+        "each collection have what is of these units",
     )
 
 
-def not_given(name: str, ids: list[int], many: int, given: int, *, day: date | None) -> NotHeld:
+def not_given(name: str, ids: list[int], many: int, given: int, day: date | None) -> NotHeld:
     """Return the error for records that are not those of the given units.
 
     Args:
@@ -115,13 +94,12 @@ def not_given(name: str, ids: list[int], many: int, given: int, *, day: date | N
         given: Number of the given units.
         day: Of a frozen state.
     """
-    on_it = "" if day is None else f" as of {day}"
-    add = "fk.Mirror(…, units=…).sync(), " if name == "units" and day is None else ""
-    return NotHeld(
-        f"{len(ids):,} of {many:,} {name} are not in this mirror of {given:,} given units{on_it}: "
+    return not_held(
+        f"{len(ids):,} of {many:,} {name} are not in this mirror of {given:,} given units: "
         f"{ids[:5]}; the register may have them",
-        cure=f"{'add them: ' * bool(add)}{add}{'or ' * bool(add)}use the register: "
-        "fk.use(fk.LIVE), or a mirror of all units",
+        "add units: fk.Mirror(…, units=…).sync(), or use the register: fk.use(fk.LIVE), or a "
+        "mirror of all units",
+        day,
     )
 
 

@@ -769,7 +769,7 @@ def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name:
         mirror.sync()
     ids = mirror.units.ids()
 
-    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) goes on"):
+    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) go on"):
         mirror.extract(tmp_path / "small", ids)
     with pytest.raises(fk.UsageError, match=r"are not held yet: \[\d.*take a later day"):
         mirror.as_of(FIRST).extract(tmp_path / "small", ids)
