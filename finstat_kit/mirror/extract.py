@@ -113,11 +113,9 @@ def _parts(
             yield _names(name, ids.filter(is_among(ids, state.standing(name).listed)), state)
             continue
         records, stands = state.records(name, ids)
-        lack = stands.lacking
-        unread = lack.filter("unreadable")["id"]
-        absent = lack.filter(~pl.col("unreadable"))["id"]
-        if absent.len():
-            raise not_held(name, absent, ids.len())
+        unread = stands.unread
+        if stands.absent.len():
+            raise not_held(name, stands.absent, ids.len())
         records = records.filter(~pl.col("id").is_in(unread.implode()))
         with legible(state.path):
             # Unreadable ones are unreadable in the extract too, and no reason against it.

@@ -39,6 +39,7 @@ from finstat_kit.mirror.storage.rows import (
     UNREADABLE,
     Ints,
     answers_of,
+    is_among,
     newest,
     places_in,
     rows_of,
@@ -337,12 +338,11 @@ class Records:
     def look(self, name: str) -> None:
         """Note what is lacking of a collection."""
         stands = self._stands[name] = self.writer.standing(name)
-        self._readable[name] = stands.readable
-        lacking = stands.lacking
-        left = lacking.filter(~pl.col("unreadable"))["id"].to_numpy()
-        again = self.writer.again.get(name)
-        self._left[name] = left if again is None else np.union1d(left, again.to_numpy())
-        self._unread[name] = set(lacking.filter("unreadable")["id"])
+        again = self.writer.again.get(name, stands.held.clear())
+        settled = stands.held.filter(~is_among(stands.held, again))
+        self._readable[name] = next(iter(settled.head(1)), None)
+        self._left[name] = np.union1d(stands.absent.to_numpy(), again.to_numpy())
+        self._unread[name] = {*stands.unread}
         self._counts(name).unreadable = len(self._unread[name])
 
     def _counts(self, name: str) -> Counts:

@@ -246,7 +246,7 @@ class Figures:
             bare = rows.filter(~has_tables())["id"]
             if files and bare.len():  # they take longer to read than all the rest
                 rows = rows.join(reports.rows(bare, ["id", "prilohy"]), on="id", how="left")
-            return pl.concat([rows, reports.unread(ids, rows)]), reports.lacking(ids)
+            return rows, reports.lacking(ids)
 
     def _reports_of(
         self, taken: pl.DataFrame, query: Query
@@ -336,40 +336,27 @@ class Records:
 
     def __init__(self, state: State, name: str) -> None:
         stands = state.standing(name)
-        self._listed, self._lacking = stands.listed, stands.lacking
+        self._held, self._unread = stands.held, stands.unread
         self._newest = partial(state.newest, name)
 
     def lacking(self, ids: pl.Series) -> pl.Series:
         """Return which of some ids are not held; unreadable ones are not among them."""
-        lack = self._lacking.filter(~pl.col("unreadable"))["id"]
-        absent = ids.filter(ids.is_in(lack.implode()) | ~is_among(ids, self._listed))
+        absent = ids.filter(~is_among(ids, self._held) & ~is_among(ids, self._unread))
         return absent.alias("id").unique().sort()
-
-    def unreadable(self, ids: pl.Series) -> pl.Series:
-        """Return which of some ids are listed and have an unreadable record."""
-        unread = self._lacking.filter("unreadable")["id"]
-        return ids.filter(ids.is_in(unread.implode())).alias("id").unique()
 
     def rows(
         self, ids: pl.Series, columns: Iterable[str | pl.Expr], where: pl.Expr = _ANY
     ) -> pl.DataFrame:
-        """Return the records that are held of some ids, in no guaranteed order."""
+        """Return the records that are held of some ids, in no guaranteed order.
+
+        Of unreadable ones there is a row of nulls.
+        """
         nearby = self._newest(ids).filter(where).select(columns)
         rows = nearby.collect(engine=filing_rules.IN_MEMORY)
-        named, listed = (is_among(rows["id"], some) for some in (ids.sort(), self._listed))
-        held = rows.filter(named & listed & ~is_among(rows["id"], self._lacking["id"]))
-        return held.rechunk()  # once here, instead of by each step that needs it
-
-    def unread(self, ids: pl.Series, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return a row of nulls for each id that is neither lacking nor found."""
-        rest = ids.alias("id").unique().to_frame()
-        if rest.height == rows.height:
-            return rows.clear()
-        rest = rest.join(rows, on="id", how="anti")
-        rest = rest.filter(~pl.col("id").is_in(self.lacking(ids).implode()))
-        return rest.with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in rows.schema.items() if name != "id"
-        ).select(rows.columns)
+        held = rows.filter(is_among(rows["id"], ids.sort()) & is_among(rows["id"], self._held))
+        unread = ids.filter(is_among(ids, self._unread)).alias("id").unique().to_frame()
+        # In one piece here, instead of in each step that needs it.
+        return pl.concat([held, unread], how="diagonal", rechunk=True)
 
 
 def filings_of(state: State, units: pl.DataFrame, query: Query) -> pl.DataFrame:
@@ -429,14 +416,13 @@ def _statements_of(
 
     if ends is None:
         rows = read(ids)
-        rows = pl.concat([rows, statements.unread(ids, rows)])
     else:
         undated = _ENDS.is_null() | ~filing_rules.is_plausible(_ENDS)
         # Without those filed later a unit may have none.
         rows = read(ids, _ENDS.is_between(*ends) | undated | ~filing_rules.is_filed(until))
     lacking = statements.lacking(ids)
     odd = rows.filter(filing_rules.is_undated(consolidated=consolidated))["id"]
-    unclear = pl.concat([lacking, odd, statements.unreadable(ids)])
+    unclear = pl.concat([lacking, odd])
     owners = listed_ids.filter(pl.col("statement_id").is_in(unclear.implode()))
     closed = owners.filter(pl.col("statement_id").is_in(lacking.implode()))
     if years is None or owners.is_empty():
@@ -444,7 +430,6 @@ def _statements_of(
     # Which years their statements can be of is shown by all that these units filed.
     own = listed_ids.join(owners, on="unit_id", how="semi")
     of_owners = read(own["statement_id"])
-    of_owners = pl.concat([of_owners, statements.unread(own["statement_id"], of_owners)])
     possible = filing_order.possible(own, filing_rules.known_of(of_owners), years)
     closed = closed.filter(pl.col("statement_id").is_in(possible["statement_id"].implode()))
     rows = pl.concat([rows.join(of_owners, on="id", how="anti"), of_owners])

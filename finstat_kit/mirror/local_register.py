@@ -346,12 +346,9 @@ class LocalRegister(Register):
         if name == "units":
             listed = rows.filter(pl.col("gone").ne_missing(MISSING))
             return listed.select(UNIT_FIELDS.names())
-        lack = stands.lacking
-        absent = lack.filter(~pl.col("unreadable"))["id"]
-        if absent.len():
-            raise self._not_held(name, absent, ids.len())
-        here = is_among(rows["id"], stands.listed)
-        records = rows.filter(here & ~is_among(rows["id"], lack["id"]))
+        if stands.absent.len():
+            raise self._not_held(name, stands.absent, ids.len())
+        records = rows.filter(is_among(rows["id"], stands.held))
         if name == "reports":
             with legible(self.path):
                 cells = state.scan("cells", records["id"]).collect()
@@ -405,7 +402,7 @@ class _MirrorSource(Source):
         state = self._register._state()
         text = ""
         if name != "units" and state.keeps(name):
-            unread = ids.filter(ids.is_in(state.unreadable(name).implode()))
+            unread = ids.filter(ids.is_in(state.standing(name).unread.implode()))
             if unread.len():
                 text = (
                     f"; {unread.len():,} are unreadable: {unread.head(5).to_list()}, each sync() "
@@ -441,15 +438,16 @@ class _MirrorSource(Source):
         state = self._register._state()
         since = day_of(self, changed_since)
         _refuse_day(name, since)
+        stands = state.standing(name)
         # The tables of reports are put together page by page.
-        if name == "reports" or not state.keeps(name) or state.lacks(name):
+        if name == "reports" or (name != "units" and stands.held.len() < stands.listed.len()):
             # An unreadable record hides no other.
-            return scan_by_ids(state.standing(name).listed.to_frame("id"), name, get, "keep")
+            return scan_by_ids(stands.listed.to_frame("id"), name, get, "keep")
         rows = state.newest(name)
         if name == "units":
             rows = rows.filter(pl.col("gone").ne_missing(MISSING))
         else:
-            rows = rows.join(state.standing(name).listed.to_frame().lazy(), on="id", how="semi")
+            rows = rows.join(stands.listed.to_frame().lazy(), on="id", how="semi")
         records = rows.select(KINDS[name].schema.names())
         if changed_since is not None:
             records = records.filter(pl.col(wire.CHANGED) >= since)

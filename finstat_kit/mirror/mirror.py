@@ -340,12 +340,11 @@ class Mirror(LocalRegister):
         rows = []
         for name in ("units", *state.point.contents):
             stands = state.standing(name)
-            listed, lack = stands.listed, stands.lacking["id"]
-            whole = listed if lack.is_empty() else listed.filter(listed > lack.max())
-            first = None if whole.is_empty() else whole.min()
-            seconds = None if rate is None else lack.len() / rate
-            held = listed.len() - lack.len()
-            rows.append((name, listed.len(), held, first, lack.len(), seconds, pulled))
+            listed, held = stands.listed.len(), stands.held.len()
+            lack = pl.Series(stands.ids[stands.is_listed & ~stands.is_held]).max()
+            first = stands.held.filter(stands.held > (lack or 0)).min()
+            seconds = None if rate is None else (listed - held) / rate
+            rows.append((name, listed, held, first, listed - held, seconds, pulled))
         return pl.DataFrame(rows, schema=HOLDINGS, orient="row")
 
     def unreadable(self) -> pl.DataFrame:
@@ -367,7 +366,7 @@ class Mirror(LocalRegister):
         state = self._state()
         frames = [pl.DataFrame(schema=UNREAD)]
         for name in ("units", *state.point.contents):
-            ids = state.unreadable(name)
+            ids = state.standing(name).unread
             with legible(self.path):
                 own = (pl.col("kind") == UNREADABLE) & pl.col("id").is_in(ids.implode())
                 rows = newest(state.scan(name, ids, names=False).filter(own).collect())

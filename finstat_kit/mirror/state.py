@@ -173,10 +173,6 @@ class State:
                 self._stands[name] = standing_of(self.path, self.run, name, self.point)
             return self._stands[name]
 
-    def lacks(self, name: str) -> bool:
-        """Return whether a record of a collection is not held; units always are."""
-        return name != "units" and bool(self.standing(name).is_lacking.any())
-
     def newest(self, name: str, ids: pl.Series | None = None) -> pl.LazyFrame:
         """Return the newest version of each row that has ever had a record.
 
@@ -220,7 +216,7 @@ class State:
         """
         stands = self.standing("reports")
         old = stands.outdated.select("version", report_id="id")
-        is_former = (stands.content > 0) & (stands.is_lacking | ~stands.is_listed)
+        is_former = (stands.content > 0) & ~stands.is_held
         former = pl.DataFrame({"report_id": stands.ids[is_former]})
         cells = without(self.scan("cells"), old, ["report_id", "version"])
         return without(cells, former, ["report_id"])
@@ -257,10 +253,6 @@ class State:
         with legible(self.path):
             own = self.scan("reports", names=False).filter(kind=RECORD, idSablony=template)
             return own.select("id").head(1).collect().height > 0
-
-    def unreadable(self, name: str) -> pl.Series:
-        """Return the listed ids of a collection whose records could not be read, ascending."""
-        return self.standing(name).lacking.filter("unreadable")["id"]
 
     def _upto(self, name: str) -> int:
         return self.point.upto.get(name, 0)

@@ -122,14 +122,15 @@ class Sync:
             new = dict(planned["collection", "requests"].iter_rows())
         requests = {"codelists": len(wire.CODELISTS) + 1}
         for name in ("units", *_in_order({*settings.contents, *self.contents})):
-            is_lacking = standing_of(self.folder.path, run, name).is_lacking
-            requests[name] = int(is_lacking.sum()) + new.get(name, 0)
+            stands = standing_of(self.folder.path, run, name)
+            lacking = stands.listed.len() - stands.held.len()
+            requests[name] = lacking + new.get(name, 0)
             if not is_part:
                 requests[name] += getattr(self.register, name).count(changed_since=since)
             elif full or (
                 name == "units" and run.points and len(settings.units or ()) <= _FEW_UNITS
             ):
-                requests[name] += int((~is_lacking).sum())
+                requests[name] += stands.held.len()
         rate = self.register.rate
         seconds = [None if rate is None else number / rate for number in requests.values()]
         rows = {"collection": [*requests], "requests": [*requests.values()], "seconds": seconds}
@@ -349,13 +350,13 @@ class Sync:
     def _look_at_given(self, name: str, *, full: bool) -> None:
         """Name the units that are new, and look again at those held that are due."""
         writer, stands = self._writer, self._writer.standing(name)
-        held = pl.Series("id", stands.ids[stands.is_listed & ~stands.is_lacking])
+        held = stands.held
         if full:
             writer.look_again(name, held)
         if name != "units":
             return
         if not writer.walks[name].is_done:
-            former = stands.answered[stands.is_listed & ~stands.is_lacking] < self._first
+            former = stands.answered[stands.is_held] < self._first
             writer.look_again(name, held.filter(pl.Series(former) & self._is_due(held)))
             if not self._is_walked(name):
                 writer.walked(name, None, is_done=True)
@@ -419,12 +420,11 @@ class Sync:
         """Return the ids that need not be named again, and those that are held, ascending."""
         if name not in ("units", *self._writer.run.settings.contents):
             return stands.listed, stands.listed.clear()
-        is_held = stands.is_listed & ~stands.is_lacking
         is_waiting = stands.is_listed & (stands.named > 0) & ~stands.is_current
         if goes_on:  # lists that were cut off name nothing twice; others come after these
             upto = self._writer.run.upto(name)
             is_waiting |= stands.is_listed & ((stands.named > upto) | (stands.answered > upto))
-        return pl.Series("id", stands.ids[is_waiting]), pl.Series("id", stands.ids[is_held])
+        return pl.Series("id", stands.ids[is_waiting]), stands.held
 
     def _list_anew(self, name: str, since: date, counts: Counts) -> None:
         """Walk a list for the ids that nothing names; mark those that a whole list has no longer.

@@ -549,9 +549,9 @@ def test_records_of_some_ids_are_theirs_alone() -> None:
     state = mock.Mock(spec=State)
     state.newest.return_value = rows
     stands = state.standing.return_value
-    stands.listed = rows.filter(pl.col("id") != 500).collect()["id"]
-    stands.lacking = pl.DataFrame({"id": [400], "unreadable": [True]})
+    stands.held = rows.filter(~pl.col("id").is_in([400, 500])).collect()["id"]
+    stands.unread = pl.Series([400])
     records, ids = Records(state, "reports"), rows.collect()["id"]
     for some in (ids, ids.gather_every(2), ids[:700].shuffle(seed=1).head(400), ids[7:8], ids[:0]):
-        expected = sorted(set(some) - {400, 500})
+        expected = sorted(set(some) - {500})
         assert records.rows(some, ["id"])["id"].sort().to_list() == expected

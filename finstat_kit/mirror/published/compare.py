@@ -44,7 +44,7 @@ def compared(state: State, records_of: RecordsOf, register: Register, n: int) ->
     rows: list[tuple[object, ...]] = []
     for name in ("units", *state.point.contents):
         stands = state.standing(name)
-        held = stands.ids[stands.is_listed & ~stands.is_lacking]
+        held = stands.held
         some = np.random.default_rng().choice(held, min(n, len(held)), replace=False)
         ids = pl.Series("id", np.sort(some), dtype=pl.Int64)
         here = {row["id"]: row for row in records_of(name, ids).iter_rows(named=True)}

@@ -84,9 +84,9 @@ class Standing:
         return self.is_current & ~self.is_readable
 
     @property
-    def is_lacking(self) -> Bools:
-        """Whether it is listed, and its record has to be fetched."""
-        return self.is_listed & ~(self.is_current & self.is_readable)
+    def is_held(self) -> Bools:
+        """Whether it is listed, and so is its record; the others that are listed are lacking."""
+        return self.is_listed & self.is_current & self.is_readable
 
     @property
     def listed(self) -> pl.Series:
@@ -94,16 +94,19 @@ class Standing:
         return pl.Series("id", self.ids[self.is_listed])
 
     @property
-    def lacking(self) -> pl.DataFrame:
-        """``id`` and ``unreadable`` of those that are lacking, by id."""
-        some = self.is_lacking
-        return pl.DataFrame({"id": self.ids[some], "unreadable": self.is_unreadable[some]})
+    def held(self) -> pl.Series:
+        """Those of them whose record is held."""
+        return pl.Series("id", self.ids[self.is_held])
 
     @property
-    def readable(self) -> int | None:
-        """The id of a record that is held, None where none is."""
-        held = np.flatnonzero(self.is_listed & self.is_current & self.is_readable)
-        return int(self.ids[held[0]]) if len(held) else None
+    def unread(self) -> pl.Series:
+        """Those that cannot be read."""
+        return pl.Series("id", self.ids[self.is_listed & self.is_unreadable])
+
+    @property
+    def absent(self) -> pl.Series:
+        """Those that were not answered since they were named."""
+        return pl.Series("id", self.ids[self.is_listed & ~self.is_current])
 
 
 def standing(
