@@ -158,20 +158,17 @@ def assembled(
     rows = [_of_this_year(described, filing_facts, figures, item_names, used)]
     if from_previous:
         rows.append(_of_the_year_before(described, filing_facts, figures, item_names, used))
-    return _in_order(pl.concat(rows).collect(engine=filings.IN_MEMORY), units)
+    return _in_order(pl.concat(rows), units.lazy()).collect(engine=filings.IN_MEMORY)
 
 
-def _in_order(rows: pl.DataFrame, units: pl.DataFrame) -> pl.DataFrame:
+def _in_order(rows: pl.LazyFrame, units: pl.LazyFrame) -> pl.LazyFrame:
     """Sort rows by the places of their units, and by time."""
-    places = units.select(unit_id="id").with_row_index("place")
-    by = ("place", *_ORDER[1:])
-    order = (
-        rows.lazy().select(_ORDER)
-        .join(places.lazy(), on="unit_id", how="left", maintain_order="left")
-        .select(by).with_row_index().sort(by, nulls_last=True, maintain_order=True)
-        .collect(engine=filings.IN_MEMORY)["index"]
-    )  # fmt: skip
-    return rows if order.is_sorted() else rows[order]  # a copy takes as much memory again
+    places = units.select(unit_id="id").with_row_index(" place")
+    return (
+        rows.join(places, on="unit_id", how="left", maintain_order="left")
+        .sort(" place", *_ORDER[1:], nulls_last=True, maintain_order=True)
+        .drop(" place")
+    )
 
 
 def _of_this_year(
