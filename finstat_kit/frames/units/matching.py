@@ -164,10 +164,9 @@ class Matcher:
             for text, row in zip(rows["ico"], self._rows, strict=True)
             if row.number is None and visible(text or "").strip("0")
         ]
-        self._names = None
-        if names is not None:
-            bare, form = unit_names.parted_words(pl.col("words"))
-            self._names = names.with_columns(bare=bare, form=form)
+        names = pl.DataFrame(schema=unit_names.NAMES) if names is None else names
+        bare, form = unit_names.parted_words(pl.col("words"))
+        self._names = names.with_columns(bare=bare, form=form)
 
     def numbers(self) -> list[tuple[str, str]]:
         """Return the numbers to look up, each once: their kinds and digits."""
@@ -179,14 +178,9 @@ class Matcher:
 
     def by_name(self) -> dict[str, list[int]]:
         """Return the units of each name in the list, without its legal form."""
-        if self._names is None:
-            return {}
         wanted = pl.Series(list({row.bare for row in self._rows if row.bare}), dtype=pl.String)
         same = self._names.filter(pl.col("bare").is_in(wanted.implode()))
-        named: dict[str, list[int]] = {}
-        for bare, id_ in same.sort("id").select("bare", "id").iter_rows():
-            named.setdefault(bare, []).append(id_)
-        return named
+        return dict(same.sort("id").group_by("bare").agg("id").iter_rows())
 
     def misspelt(self, named: dict[str, list[int]]) -> list[str]:
         """Return the names of the list that no unit has.
@@ -194,7 +188,7 @@ class Matcher:
         Args:
             named: Result of `by_name`.
         """
-        if self._names is None:
+        if self._names.is_empty():
             return []
         return sorted(
             {
@@ -211,7 +205,7 @@ class Matcher:
             misspelt: Result of `misspelt`.
             advance: Counts the names.
         """
-        if self._names is None or not misspelt:
+        if not misspelt:
             return {}
         names = NearNames(self._names)
         near_units = {}

@@ -46,9 +46,7 @@ class NearNames:
         from rapidfuzz import fuzz, process  # only where a name is misspelt
 
         alike = self._names[self._sharing_most(_pairs(pl.Series([f" {bare} "]))[0])]
-        ids_of: dict[str, list[int]] = {}
-        for name, id_ in alike.iter_rows():
-            ids_of.setdefault(name, []).append(id_)
+        ids_of = dict(alike.group_by("bare", maintain_order=True).agg("id").iter_rows())
         orders: tuple[Callable[[str], str], ...] = (str, _in_order)
         hits = [
             hit
