@@ -474,7 +474,7 @@ plot_map: Any = fk.plot_map
         ),
         (
             lambda: plot_map({"code": ["SK010"], "rate": ["5,1"]}, value="rate"),
-            "'rate' is String; give a column of numbers, there is none",
+            "'rate' is String; give a column of numbers, such as",
         ),
         (
             lambda: plot_map(all_units(), "okres"),

@@ -495,23 +495,16 @@ def _rows_of_codes(
     A ``kind`` that is not one of counts is replaced by ours.
     """
     made_by(frame, by)
-    schema = labels.schema_of(frame)
-    numbers = [name for name, dtype in schema.items() if dtype.is_numeric()]
-    if value not in numbers:
-        fault = f"is {schema[value]}" if value in schema else "is not a column"
-        raise invalid(
-            "value",
-            value,
-            fault,
-            cure=f"{near(value, numbers)}give a column of numbers, "
-            + (f"of {numbers}" if numbers else "there is none"),
-        )
+    frame = values_of.with_value(frame, value)
+    schema = frame.schema
     if not labels.holds_codes(schema["code"]):
         raise UsageError(f"the column 'code' is {schema['code']}", cure="codes are text")
     kind = ["kind"] if schema.get("kind") == pl.String else []
     code = pl.col("code").cast(pl.String)
     column = labels.column_of(schema, value).alias("value")
-    rows = frame.lazy().select(code, column, *kind).collect()
+    if not schema[value].is_numeric():  # of yes or no, or without any value
+        column = column.cast(pl.Float64)
+    rows = frame.select(code, column, *kind)
     (other_level,) = set(tiles.LEVELS) - {by}
     strange = rows.filter(pl.col("code").is_in(list(tiles.LEVELS[other_level])))["code"]
     if strange.len():
