@@ -193,7 +193,7 @@ MUTATIONS = [
     Mutation(
         "a deleted unit is not found by its former values",
         "routes.py:_unit_conditions",
-        'conditions.append(Condition(store.columns["state"], 0))',
+        'conditions.append((store.columns["state"], 0))',
         "pass",
         "test_lists_and_counts_are_those_of_the_model",
     ),

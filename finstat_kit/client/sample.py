@@ -33,7 +33,7 @@ from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
 from finstat_kit.service.filings import bodies, store as filed_stores
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
-from finstat_kit.service.filings.store import FiledStore, with_filings
+from finstat_kit.service.filings.store import with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
@@ -133,11 +133,6 @@ class Sample(Register):
         if given is None:
             return None
         return f"fk.sample({', '.join(f'{name}={value!r}' for name, value in given)})"
-
-    @property
-    def _filed_store(self) -> FiledStore:
-        assert isinstance(self._store, FiledStore)
-        return self._store
 
     def _source_name(self, lang: Lang) -> str:
         return _WORDS[lang]["source"]
@@ -319,7 +314,7 @@ class Sample(Register):
         _check_case(case)
         with self._changing:
             self._store, new = filed_stores.filed(
-                self._filed_store, [(unit, year) for unit in units], on=day, case=case
+                self._store, [(unit, year) for unit in units], on=day, case=case
             )
         return pl.DataFrame({"id": new}, schema=requests.IDS)
 
@@ -343,7 +338,7 @@ class Sample(Register):
         which, day = given_frames.ids(ids, of="statements").to_numpy(), _checked_day(on)
         _check_case(case)
         with self._changing:
-            self._store, new = filed_stores.corrected(self._filed_store, which, on=day, case=case)
+            self._store, new = filed_stores.corrected(self._store, which, on=day, case=case)
         return pl.DataFrame({"id": new}, schema=requests.IDS)
 
     def cases(self, most: int = 3) -> pl.DataFrame:
@@ -361,7 +356,7 @@ class Sample(Register):
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
         """
         most = arguments.whole("most", most, 1, 10**6)
-        rows = bodies.examples(self._filed_store.filings, most)
+        rows = bodies.examples(filed_stores.filings_of(self._store), most)
         schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 

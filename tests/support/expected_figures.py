@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.shipped import data_folder
-from finstat_kit.protocol.wire import STATEMENTS, UNITS
+from finstat_kit.protocol.wire import STATEMENTS
 from finstat_kit.service.filings.bodies import tables_of
 from finstat_kit.service.filings.filing import (
     CORRECTION,
@@ -22,6 +22,7 @@ from finstat_kit.service.filings.filing import (
     Filing,
 )
 from finstat_kit.service.filings.filings import Filings
+from finstat_kit.service.filings.store import filings_of
 
 Figures = dict[str, Decimal | None]
 _BUSINESS = (699, 687, 21, 22)
@@ -158,14 +159,14 @@ def _reason_without_filing(sample: Sample, unit: Mapping[str, Any], year: int) -
 
 def truth(sample: Sample, unit: int, year: int) -> Truth:
     """Return what the sample drew for a unit and a year."""
-    filings = sample._filed_store.filings
-    record = sample._store.record(UNITS, unit) or {}
+    filings = filings_of(sample._store)
+    record = sample._store.record(unit) or {}
     assert filings is not None
     if gone := {"ZMAZANÉ": "deleted", "NEVEREJNÁ": "non_public"}.get(
         str(record.get("stav")).upper()
     ):
         return Truth(gone, None, NOTHING)
-    ids = filings.ids_of(unit, removed=False)[0]
+    ids: Any = filings.ids_of(unit, removed=False).get("idUctovnychZavierok")
     if not ids:
         return Truth("no_filing", None, NOTHING)
     drawn = _of_year(filings, ids, year)

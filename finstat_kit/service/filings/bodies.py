@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from calendar import monthrange
-from datetime import timedelta
 from typing import Final
 
 import numpy as np
 
 from finstat_kit.protocol.wire import (
     ANNUAL_REPORTS,
-    BEGINNING,
     CHANGED,
     PRINTED,
     REPORTS,
@@ -32,7 +30,7 @@ from finstat_kit.service.filings.filing import (
 )
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.line import Ints
-from finstat_kit.service.state.store import Json
+from finstat_kit.service.state.store import Json, day_of, without_nulls
 
 _ROLES: Final = {CORRECTION: "correction", TWIN: "consolidated", EXTRAORDINARY: "extraordinary"}
 
@@ -53,7 +51,7 @@ def record(filings: Filings, collection: str, id_: int) -> Json | None:
         body = _report(filings, filing, index, id_)
     else:
         body = _annual_report(filing, id_)
-    return _without_nulls({"id": id_, "zdrojDat": "FRSR", **body, **changed})
+    return without_nulls({"id": id_, "zdrojDat": "FRSR", **body, **changed})
 
 
 def _statement(filings: Filings, filing: Filing) -> Json:
@@ -203,7 +201,7 @@ def _title(filing: Filing) -> Json:
     as_text = filing.case.content == "texts"
     title = {
         "nazovUctovnejJednotky": fields.get("nazovUJ"),
-        "adresa": _without_nulls(address),
+        "adresa": without_nulls(address),
         **{name: fields.get(name) for name in ("ico", "dic", "pravnaForma", "skNace")},
         "typZavierky": _type(filing),
         "konsolidovana": str(consolidated).lower() if as_text else consolidated,
@@ -216,7 +214,7 @@ def _title(filing: Filing) -> Json:
         "datumZostavenia": _drawn_up(filing),
         **filing.case.title,
     }
-    return _without_nulls(title)
+    return without_nulls(title)
 
 
 def _type(filing: Filing) -> str:
@@ -242,12 +240,7 @@ def _last_day(filing: Filing) -> str:
 
 
 def _day(number: int) -> str:
-    return (BEGINNING + timedelta(days=number)).isoformat()
-
-
-def _without_nulls(record: Json) -> Json:
-    """Leave out what is null, as every reply does."""
-    return {name: value for name, value in record.items() if value is not None}
+    return day_of(number).isoformat()
 
 
 def tables_of(

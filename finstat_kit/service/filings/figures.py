@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms import Form as Template, shipped
+from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 
@@ -112,7 +112,15 @@ class Sums:
     """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
     def __init__(self, form: int, places: Sequence[int]) -> None:
-        tables = [_template(form).tables[place] for place in places]
+        template = shipped(form)
+        assert template is not None
+        tables = [template.tables[place] for place in places]
+        # As the register has them, without a translation of ours.
+        languages = ("sk",) if template.translated else ("sk", "en")
+        self.names = {
+            place: {name: getattr(table, f"name_{name}") for name in languages}
+            for place, table in zip(places, tables, strict=True)
+        }
         rows = [row for table in tables for row in table.rows]
         ends = np.cumsum([len(table.rows) for table in tables]).tolist()
         self.parts = {
@@ -233,12 +241,9 @@ class Form:
         keys = np.array([year.key for year in years], dtype=np.uint64)
         bits = mixed_each(keys[:, None], self._steps)
         shares = self._filled(unit) * (512 + (bits >> np.uint64(54)).astype(np.int64))
-        sums = (shares.astype(np.float64) @ self._in_pot).tolist()
-        scales = [
-            [(pot << 20) // int(n) if n else 0 for pot, n in zip(pots, pot_sums, strict=True)]
-            for pots, pot_sums in zip((self._full(unit, year) for year in years), sums, strict=True)
-        ]
-        amounts = shares * np.array(scales)[:, self._pots] >> 20
+        sums = np.maximum((shares.astype(np.float64) @ self._in_pot).astype(np.int64), 1)
+        pots = np.array([self._full(unit, year) for year in years])
+        amounts = shares * ((pots << 20) // sums)[:, self._pots] >> 20
         first, second, _ = self._ends
         low = (bits >> np.uint64(40)).astype(np.int64) & 1023
         return [
@@ -305,8 +310,8 @@ class Form:
                 ]
             )
             for place, part in sums.parts.items():
-                name = _name(self.plan.forms[report][0], place)
-                tables[place] = TableOf(name, rows[part], np.flatnonzero(sums.sums[part]), previous)
+                totals = np.flatnonzero(sums.sums[part])
+                tables[place] = TableOf(sums.names[place], rows[part], totals, previous)
         return [tables[place] for place in sorted(tables)]
 
 
@@ -327,18 +332,3 @@ def _merged(plans: Mapping[str, Mapping[str, object]], kind: str) -> dict[str, o
 def form_of(kind: str) -> Form:
     """Return what draws a kind of filing: ``large``, ``micro``, ``public`` and the like."""
     return Form(plan_of(kind))
-
-
-def _template(form: int) -> Template:
-    template = shipped(form)
-    assert template is not None
-    return template
-
-
-@cache
-def _name(form: int, place: int) -> dict[str, str]:
-    """Return the name of a table as the register has it, without a translation."""
-    template = _template(form)
-    table = template.tables[place]
-    names = {"sk": table.name_sk, "en": None if template.translated else table.name_en}
-    return {language: name for language, name in names.items() if name}

@@ -14,6 +14,7 @@ from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS
 from finstat_kit.service.filings.drawn import SLOT, Drawn
 from finstat_kit.service.filings.filing import CORRECTION, MOST_REPORTS, Filing
 from finstat_kit.service.state.line import Ints, Line
+from finstat_kit.service.state.store import Json
 
 Numbers = TypeVar("Numbers", int, Ints)
 
@@ -73,8 +74,8 @@ class Filings:
             return None, 0
         return self.filing(slot), index
 
-    def ids_of(self, unit: int, *, removed: bool) -> tuple[list[int], list[int]]:
-        """Return the ids of a unit's statements and annual reports, in no promised order.
+    def ids_of(self, unit: int, *, removed: bool) -> Json:
+        """Return the fields of a unit with the ids of what it filed, in no promised order.
 
         The filings that were drawn for a *removed* unit are not those of a later one of its id.
         """
@@ -86,10 +87,11 @@ class Filings:
         shuffled = slots[half:] + slots[:half]
         is_annual = self.slots["annual"]
         annual = [slot for slot in shuffled if is_annual[slot]]
-        return (
-            [self.id_of(STATEMENTS, slot) for slot in shuffled],
-            [self.id_of(ANNUAL_REPORTS, slot) for slot in annual],
-        )
+        ids = {
+            "idUctovnychZavierok": [self.id_of(STATEMENTS, slot) for slot in shuffled],
+            "idVyrocnychSprav": [self.id_of(ANNUAL_REPORTS, slot) for slot in annual],
+        }
+        return {name: own for name, own in ids.items() if own}
 
     def was_corrected_before(self, filing: Filing) -> bool:
         """Return whether the unit had filed a correction for the year before that of a filing.

@@ -6,67 +6,45 @@ What units file after the sample was drawn is a pure function: a store in, anoth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from datetime import date
 from typing import Final
 
 import numpy as np
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import STATE, STATEMENTS, UNITS
-from finstat_kit.service.filings import bodies
+from finstat_kit.protocol.wire import STATEMENTS
 from finstat_kit.service.filings.drawn import Drawn
 from finstat_kit.service.filings.figures import mixed
 from finstat_kit.service.filings.filers import unit_of
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, OLD_FORMS, Filing
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.changes import changed, day_of_change, rows_of
-from finstat_kit.service.state.line import Ints, Line
-from finstat_kit.service.state.store import Json, Store
+from finstat_kit.service.state.line import Ints
+from finstat_kit.service.state.store import Store
 
 _UPPER_BITS: Final = 999 << 40  # of the keys: none of these filings has a difficulty by its key
 
 
-@dataclass(frozen=True)
-class FiledStore(Store):
-    """One state of a register of units and of their statements, reports and annual reports."""
-
-    filings: Filings = field(kw_only=True)
-
-    def line(self, collection: str) -> Line:
-        """Return the ids of a collection."""
-        return self.units if collection == UNITS else self.filings.line(collection)
-
-    def record(self, collection: str, id_: int) -> Json | None:
-        """Return a record as the register would send it, None where there is none."""
-        if collection != UNITS:
-            return bodies.record(self.filings, collection, id_)
-        record = Store.record(self, UNITS, id_)
-        if record is None or STATE in record:
-            return record
-        statements, annual = self.filings.ids_of(id_, removed=id_ in self.removed)
-        filed = {"idUctovnychZavierok": statements, "idVyrocnychSprav": annual}
-        return record | {name: ids for name, ids in filed.items() if ids}
-
-    def file(self, folder: str, id_: int) -> bytes | None:
-        """Return an attachment, or a report as a PDF; None where no record has it."""
-        return bodies.file_of(self.filings, folder, id_)
-
-
-def with_filings(store: Store, *, seed: int = 0) -> FiledStore:
+def with_filings(store: Store, *, seed: int = 0) -> Store:
     """Draw the filings of the units of a register."""
-    units = {column.name: getattr(store, column.name) for column in fields(store)}
-    return FiledStore(**units, filings=Filings(Drawn(store, seed)))
+    return replace(store, filings=Filings(Drawn(store, seed)))
+
+
+def filings_of(store: Store) -> Filings:
+    """Return the filings of a register that has some."""
+    assert isinstance(store.filings, Filings)
+    return store.filings
 
 
 def filed(
-    store: FiledStore,
+    store: Store,
     of: Sequence[tuple[int, int]],
     *,
     on: date | None = None,
     role: int = MAIN,
     case: str | None = None,
-) -> tuple[FiledStore, list[int]]:
+) -> tuple[Store, list[int]]:
     """File a statement of each unit and year, with a difficulty; the units change with it.
 
     Returns:
@@ -77,7 +55,8 @@ def filed(
     """
     units = np.array([unit for unit, _ in of], dtype=np.int64)
     after, day = changed(store, units, on=on), day_of_change(store, on)
-    filings, drawn, added = store.filings, store.filings.drawn, list[Filing]()
+    filings, added = filings_of(store), list[Filing]()
+    drawn = filings.drawn
     first = drawn.size + len(filings.added)
     rows = rows_of(store, units).tolist()
     for slot, ((unit, year), row) in enumerate(zip(of, rows, strict=True), first):
@@ -102,8 +81,8 @@ def filed(
 
 
 def corrected(
-    store: FiledStore, statements: Ints, *, on: date | None = None, case: str | None = None
-) -> tuple[FiledStore, list[int]]:
+    store: Store, statements: Ints, *, on: date | None = None, case: str | None = None
+) -> tuple[Store, list[int]]:
     """File a correction of each statement: another one of the same unit and year.
 
     Raises:
@@ -112,7 +91,7 @@ def corrected(
     """
     of = []
     for statement in statements.tolist():
-        filing, _ = store.filings.filing_of(STATEMENTS, statement)
+        filing, _ = filings_of(store).filing_of(STATEMENTS, statement)
         if filing is None:
             raise UsageError(f": {statement} is no statement of this sample", argument="ids")
         of.append((filing.unit.id, filing.year))

@@ -22,6 +22,8 @@ from finstat_kit.protocol import wire
 from finstat_kit.protocol.records import KINDS
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.wire import Reply
+from finstat_kit.service.filings import bodies
+from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.line import Condition
 from finstat_kit.service.state.store import Store, day_number, ico_number
 
@@ -147,22 +149,22 @@ def _selection(name: str, request: _Request) -> tuple[int, int, int, list[Condit
 
 
 def _unit_conditions(store: Store, values: Mapping[str, str]) -> list[Condition]:
-    conditions = []
+    conditions: list[Condition] = []
     # No row carries -2: a number of another length than ours, or zeros, which stand for no DIČ,
     # match nothing.
     if "ico" in values:
         number = ico_number(values["ico"])
-        conditions.append(Condition(store.columns["ico"], number if number >= 0 else -2))
+        conditions.append((store.columns["ico"], number if number >= 0 else -2))
     if "dic" in values:
         number = int(values["dic"]) if len(values["dic"]) == 10 else 0
-        conditions.append(Condition(store.columns["dic"], number or -2))
+        conditions.append((store.columns["dic"], number or -2))
     if _FORM in values:
         forms = store.tables["legal_form"]
         position = forms.index(values[_FORM]) if values[_FORM] in forms else len(forms)
-        conditions.append(Condition(store.columns["legal_form"], position))
+        conditions.append((store.columns["legal_form"], position))
     if conditions:
         # Former values of a deleted or non-public record cannot be searched.
-        conditions.append(Condition(store.columns["state"], 0))
+        conditions.append((store.columns["state"], 0))
     return conditions
 
 
@@ -187,13 +189,17 @@ def _codelist(name: str, request: _Request) -> object:
 
 
 def _record(collection: str, request: _Request) -> object:
-    id_ = int(request.values["id"])
-    return request.store.record(collection, id_) if id_ <= wire.MAX_ID else None
+    (store, values, _), filings = request, request.store.filings
+    id_ = int(values["id"])
+    if collection == wire.UNITS:
+        return store.record(id_) if id_ <= wire.MAX_ID else None
+    return bodies.record(filings, collection, id_) if isinstance(filings, Filings) else None
 
 
 def _file(folder: str, name: str, request: _Request) -> object:
-    id_ = int(name) if re.fullmatch(_DIGITS, name) else -1
-    return request.store.file(folder, id_) if 0 <= id_ <= wire.MAX_ID else None
+    if not isinstance(request.store.filings, Filings) or not re.fullmatch(_DIGITS, name):
+        return None
+    return bodies.file_of(request.store.filings, folder, int(name))
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +19,10 @@ from finstat_kit.service.state import population
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.store import LIVING, Store, day_number, ico_number
 
-AnyStore = TypeVar("AnyStore", bound=Store)
-
 
 def published(
-    store: AnyStore, n: int, record: Mapping[str, object], *, on: date | None = None
-) -> tuple[AnyStore, Ints]:
+    store: Store, n: int, record: Mapping[str, object], *, on: date | None = None
+) -> tuple[Store, Ints]:
     """Add *n* drawn units with ids above all others.
 
     Args:
@@ -61,9 +58,7 @@ def published(
     return after, ids
 
 
-def changed(
-    store: AnyStore, ids: Ints, *, on: date | None = None, state: int | None = None
-) -> AnyStore:
+def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | None = None) -> Store:
     """Change units: their day of change, and their state where one is given.
 
     Args:
@@ -86,7 +81,7 @@ def changed(
     return replace(store, lines={**store.lines, UNITS: Line(line.ids, days)}, columns=columns)
 
 
-def without(store: AnyStore, ids: Ints) -> AnyStore:
+def without(store: Store, ids: Ints) -> Store:
     """Remove units without a trace.
 
     Their statements and reports stay in the lists of those.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,7 @@ Ints = NDArray[np.int64]
 _FIRST_CHUNK: Final = 16_384
 
 
-class Condition(NamedTuple):
-    """An equality that a row must meet: a column aligned with the ids, and the value."""
-
-    column: NDArray[np.generic]
-    value: int
+Condition = tuple[NDArray[np.generic], int]  # a column aligned with the ids, and the value it has
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +64,6 @@ class Line:
 
     def _mask(self, rows: slice, since: int, where: Sequence[Condition]) -> NDArray[np.bool_]:
         mask: NDArray[np.bool_] = self.changed[rows] >= since
-        for condition in where:
-            mask &= condition.column[rows] == condition.value
+        for column, value in where:
+            mask &= column[rows] == value
         return mask

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -46,12 +46,23 @@ class Place(NamedTuple):
     mesto: str | None
 
 
+class Filed(Protocol):
+    """What units filed, as far as a store knows it."""
+
+    def line(self, collection: str) -> Line:
+        """Return the ids of a collection."""
+
+    def ids_of(self, unit: int, *, removed: bool) -> Json:
+        """Return the fields of a unit with the ids of what it filed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
-    """One state of a register of units; of the other collections it holds at most the ids.
+    """One state of a register of units, and of what they filed.
 
     Attributes:
-        lines: The ids of the units and of the other collections, by the name of their endpoint.
+        lines: The ids of the units by the name of their endpoint; those of the other collections
+            where there are no *filings*.
         columns: What the records of units are made of, aligned with their ids.
         tables: What the code columns among them point into.
         places: What ``columns["place"]`` points into.
@@ -59,6 +70,7 @@ class Store:
         today: The register's day.
         fields: Values of single records instead of those of their columns, by id.
         removed: Ids of units that vanished; the next unit published may get one of them.
+        filings: The statements, reports and annual reports, None where there are none.
     """
 
     lines: Mapping[str, Line]
@@ -69,6 +81,7 @@ class Store:
     today: date
     fields: Mapping[int, Mapping[str, object]] = field(default_factory=dict)
     removed: frozenset[int] = frozenset()
+    filings: Filed | None = None
 
     @property
     def units(self) -> Line:
@@ -77,22 +90,22 @@ class Store:
 
     def line(self, collection: str) -> Line:
         """Return the ids of a collection."""
-        return self.lines[collection]
+        if self.filings is None or collection == UNITS:
+            return self.lines[collection]
+        return self.filings.line(collection)
 
-    def record(self, collection: str, id_: int) -> Json | None:
-        """Return a record as the register would send it, None where there is none."""
-        row = self.units.position(id_) if collection == UNITS else None
+    def record(self, id_: int) -> Json | None:
+        """Return the record of a unit as the register would send it, None where there is none."""
+        row = self.units.position(id_)
         if row is None:
             return None
         changed = day_of(int(self.units.changed[row])).isoformat()
         state = STATES[int(self.columns["state"][row])]
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
-        return self.living(id_, row) | {CHANGED: changed}
-
-    def file(self, folder: str, id_: int) -> bytes | None:
-        """Return an attachment, or a report as a PDF; None where no record has it."""
-        return None
+        filings, is_removed = self.filings, id_ in self.removed
+        filed = {} if filings is None else filings.ids_of(id_, removed=is_removed)
+        return self.living(id_, row) | {CHANGED: changed} | filed
 
     def living(self, id_: int, row: int) -> Json:
         """Return the fields of a unit in a row that do not depend on its state or its changes."""
@@ -104,7 +117,7 @@ class Store:
 
         def day(column: str) -> str | None:
             value = numbers[column]
-            return None if value == NO_DAY else (BEGINNING + timedelta(days=value)).isoformat()
+            return None if value == NO_DAY else day_of(value).isoformat()
 
         place, key = self.places[numbers["place"]], numbers["name"]
         record: Json = {
@@ -127,8 +140,12 @@ class Store:
             "konsolidovana": key % 80 == 0,
             "zdrojDat": "FRSR" if key % 3 else "ŠÚSR",
         } | dict(self.fields.get(id_, {}))
-        # Null attributes are left out of every reply, lists included.
-        return {name: value for name, value in record.items() if value is not None}
+        return without_nulls(record)
+
+
+def without_nulls(record: Json) -> Json:
+    """Leave out what is null, as every reply does, lists included."""
+    return {name: value for name, value in record.items() if value is not None}
 
 
 def ico_number(text: str) -> int:

@@ -20,6 +20,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.protocol.forms import Form, shipped
 from finstat_kit.service.filings.figures import Year, form_of, mixed, mixed_each
 from finstat_kit.service.filings.filing import CORRECTION, MAIN, all_cases
+from finstat_kit.service.filings.store import filings_of
 from tests.support.examples import examples, quick, slow
 
 SAMPLE = fk.sample(450, seed=7)
@@ -76,7 +77,7 @@ def failing(template: int, tables: list[list[str]]) -> list[tuple[int, int | Non
 
 def case(report_id: int, sample: Sample = SAMPLE) -> str | None:
     """Return what the sample says is awkward about the filing of a report."""
-    filing, _ = sample._filed_store.filings.filing_of("uctovne-vykazy", report_id)
+    filing, _ = filings_of(sample._store).filing_of("uctovne-vykazy", report_id)
     assert filing is not None
     return filing.difficulty
 
@@ -204,7 +205,7 @@ def test_an_old_unit_has_many() -> None:
 
 def test_corrections_and_twins(statements: pl.DataFrame) -> None:
     """They stand beside what they correct, unmarked, later and of the same period and kind."""
-    filings = SAMPLE._filed_store.filings
+    filings = filings_of(SAMPLE._store)
     filed = (filings.filing_of("uctovne-zavierky", id_)[0] for id_ in statements["id"])
     roles = [filing.role for filing in filed if filing]
     corrected = statements.filter(pl.Series(roles) == CORRECTION).filter(pl.col("stav").is_null())
@@ -674,7 +675,7 @@ def test_a_reply_after_a_filing_does_not_go_through_all_filings() -> None:
     ids = sample.statements.get(filed)["idUctovnychVykazov"].explode().to_list()
     sample.reports.get(ids)
     sample.reports.count()
-    filings = sample._filed_store.filings
+    filings = filings_of(sample._store)
 
     tracemalloc.start()
     try:
@@ -800,7 +801,7 @@ def test_nothing_is_stored() -> None:
     """The same record twice is drawn twice; what is kept of units is bounded."""
     sample = fk.sample(2_000, seed=9)
     sample.reports.get(sample.reports.ids(limit=1_000))
-    filings = sample._filed_store.filings
+    filings = filings_of(sample._store)
 
     kept = filings.drawn.unit.cache_info()
     assert kept.maxsize is not None

@@ -88,11 +88,11 @@ def test_new_units_come_above_all_others() -> None:
     last = ids_of(store)[-1]
     assert new.tolist() == [last + 1, last + 2]
     assert older.tolist() == [last + 3]
-    found = after.record(UNITS, last + 2)
+    found = after.record(last + 2)
     assert found is not None
     assert {name: found[name] for name in record} == record
     assert found["datumPoslednejUpravy"] == "2026-07-02"
-    assert (after.record(UNITS, last + 3) or {})["datumPoslednejUpravy"] == "2020-01-01"
+    assert (after.record(last + 3) or {})["datumPoslednejUpravy"] == "2020-01-01"
     query = "ico=00000007&dic=2020202020&pravna-forma=999"
     listed = json.loads(routes.answer(after, "GET", f"/api/{UNITS}", query).body)["id"]
     assert listed == new.tolist()
@@ -108,14 +108,12 @@ def test_only_day_and_state_of_the_named_units_change() -> None:
 
     assert touched.columns["state"] is store.columns["state"]
     assert touched.units.changed[:2].tolist() == [day_number(DAY)] * 2
-    assert deleted.record(UNITS, second) == {
+    assert deleted.record(second) == {
         "id": second, "stav": "ZMAZANÉ", "datumPoslednejUpravy": "2026-06-30",
     }  # fmt: skip
     assert deleted.columns["place"] is store.columns["place"]
     assert deleted.lines[UNITS].ids is store.units.ids
-    assert [deleted.record(UNITS, id_) for id_ in others] == [
-        store.record(UNITS, id_) for id_ in others
-    ]
+    assert [deleted.record(id_) for id_ in others] == [store.record(id_) for id_ in others]
 
 
 def test_those_that_stay_keep_their_records() -> None:
@@ -125,9 +123,9 @@ def test_those_that_stay_keep_their_records() -> None:
 
     after = changes.without(store, some(*ids[::3]))
 
-    assert [after.record(UNITS, id_) for id_ in ids[::3]] == [None] * 10
+    assert [after.record(id_) for id_ in ids[::3]] == [None] * 10
     stay = [id_ for id_ in ids if id_ not in ids[::3]]
-    assert [after.record(UNITS, id_) for id_ in stay] == [store.record(UNITS, id_) for id_ in stay]
+    assert [after.record(id_) for id_ in stay] == [store.record(id_) for id_ in stay]
 
 
 def test_an_id_that_is_used_again_is_a_new_unit() -> None:
@@ -137,7 +135,7 @@ def test_an_id_that_is_used_again_is_a_new_unit() -> None:
     store, again = changes.published(changes.without(store, ids), 1, {})
 
     assert again.tolist() == ids.tolist()
-    found = store.record(UNITS, int(again[0])) or {}
+    found = store.record(int(again[0])) or {}
     assert found["nazovUJ"] != "Prvá"
     assert found["ico"] != "00000001"
 
