@@ -17,7 +17,6 @@ import finstat_kit as fk
 from finstat_kit.arguments import Lang
 from finstat_kit.charts.parts import drawing, tiles
 from finstat_kit.frames.counts import estimation
-from finstat_kit.frames.text import number_format
 from tests.support.examples import slow
 from tests.support.pictures import axes, bars, check_legible, own, tile_numbers, written
 
@@ -90,7 +89,7 @@ def test_pictures_are_legible(by: Any, number: int | None, lang: Lang) -> None:
 @pytest.mark.parametrize(
     ("lang", "title"),
     [
-        ("sk", "odhad z 900 z 2 620 000 jednotiek"),
+        ("sk", "odhad z výberu 900 z celkovo 2 620 000 jednotiek"),
         *slow(("en", "estimate from 900 of 2,620,000 units")),
     ],
 )
@@ -110,18 +109,6 @@ def test_the_title_says_how_much_was_drawn(lang: Lang, title: str) -> None:
     # Whoever has none of the columns of an estimate draws counts.
     ax = fk.plot_counts(table.drop("n"), lang=lang, ax=axes())
     assert "estimate" not in ax.get_title() + ax.get_xlabel()
-
-
-def test_slovak_prepositions() -> None:
-    """Before four, six, seven and a hundred *z* has a vowel."""
-    words = {
-        1: "z", 3: "z", 4: "zo", 6: "zo", 7: "zo", 8: "z", 10: "z", 12: "z", 14: "zo", 16: "zo",
-        20: "z", 40: "zo", 90: "z", 100: "zo", 199: "zo", 200: "z", 400: "zo", 500: "z",
-        1_000: "z", 3_000: "z", 4_000: "zo", 17_000: "zo", 100_000: "zo", 2_620_000: "z",
-    }  # fmt: skip
-
-    for number, word in words.items():
-        assert number_format.from_slovak(number).split("\u00a0")[0] == word, number
 
 
 @pytest.mark.slow

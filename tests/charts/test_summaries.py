@@ -52,7 +52,7 @@ def test_a_summary_is_drawn_with_what_it_covers(money: pl.DataFrame) -> None:
     """As bars, boxes and tiles: its own groups, and n of all units in the title."""
     summary = fk.summary(money, "sales", by="kraj")
     n, units = int(summary["n"].sum()), int(summary["units"].sum())
-    covered = f"{n} z\u00a0{units} jednotiek"
+    covered = f"{n} z celkovo {units} jednotiek"
 
     bars = fk.plot_counts(summary, lang="sk", ax=axes(9, 6))
     spread = fk.plot_spread(summary, value="sales", lang="sk", ax=axes(9, 6))

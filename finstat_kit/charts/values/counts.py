@@ -40,9 +40,7 @@ def of_estimate(frame: labels.Frame, by: Grouping) -> tuple[pl.DataFrame, int, i
 
 def drawn(n: int, listed: int, lang: Lang) -> str:
     """Return the text of the title: n of all units."""
-    words = _WORDS[lang]
-    sizes = [number_format.from_slovak(size) if lang == "sk" else number_format.whole(size, lang)
-             for size in (n, listed)]  # fmt: skip
+    words, sizes = _WORDS[lang], [number_format.whole(size, lang) for size in (n, listed)]
     noun = words["one" if listed == 1 else "many"]
     return words["drawn"].format(n=sizes[0], N=sizes[1], units=noun)
 

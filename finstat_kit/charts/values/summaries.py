@@ -76,9 +76,8 @@ class Summary(NamedTuple):
                 number_format.with_noun(n, noun, lang), figures.ungrouped(ungrouped, lang, noun)
             )  # fmt: skip
             return "; ".join(filter(None, facts))
-        whole = number_format.whole(units, lang)
-        of = number_format.from_slovak(units) if lang == "sk" else whole
-        return _WORDS[lang][f"covered {noun}"].format(n=number_format.whole(n, lang), of=of)
+        numbers = {"n": number_format.whole(n, lang), "of": number_format.whole(units, lang)}
+        return _WORDS[lang][f"covered {noun}"].format(**numbers)
 
     def notes(self, lang: Lang) -> list[str]:
         """Return the notes on units without a value, years in thousands, and mixed forms."""

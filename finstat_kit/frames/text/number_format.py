@@ -82,18 +82,6 @@ def percent(share: float, lang: Lang, more: int = 0) -> str:
     return decimal(share * 100, lang, 1 + more) + (f"{NO_BREAK}%" if lang == "sk" else "%")
 
 
-def from_slovak(number: int) -> str:
-    """Write a Slovak *from* before a number, with the vowel that its first word needs.
-
-    >>> [from_slovak(number).split()[0] for number in (1, 3, 4, 14, 60, 150, 200, 7_000)]
-    ['z', 'z', 'zo', 'zo', 'zo', 'zo', 'z', 'zo']
-    """
-    first = int(f"{number:,}".split(",")[0])  # the first word is that of the first group of digits
-    digit = first % 10 if first < 20 else int(str(first)[0])
-    vowel = 100 <= first < 200 or (digit in (4, 6, 7) and first != 0)  # sto, štyri, šesť, sedem
-    return f"{'zo' if vowel else 'z'}{NO_BREAK}{whole(number, 'sk')}"
-
-
 def euro(amount: float, lang: Lang, more: int = 0) -> str:
     r"""Write an amount of euro in short, or with more decimals.
 
