@@ -364,8 +364,8 @@ MUTATIONS = [
     Mutation(
         "a column is above what it covers",
         "forms.py:read_columns",
-        "c.column <= number < c.column + c.width",
-        "c.column == number",
+        "start <= number < end",
+        "start == number",
         "test_a_column_is_above_what_it_covers",
     ),
     Mutation(

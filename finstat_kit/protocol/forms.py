@@ -25,7 +25,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records import decoded
+from finstat_kit.protocol.records import Names, decoded
 from finstat_kit.protocol.shipped import data_folder, template_bodies
 from finstat_kit.protocol.untrusted import broken
 from finstat_kit.protocol.wire import TABLES, TEMPLATE_LIST
@@ -136,16 +136,6 @@ class Column(NamedTuple):
     header_en: str | None
 
 
-class HeaderCell(NamedTuple):
-    """A cell of a header; lines and columns are counted from 1."""
-
-    line: int
-    column: int
-    width: int
-    sk: str
-    en: str | None
-
-
 class Row(NamedTuple):
     """A row of a table, as the form prints it.
 
@@ -204,57 +194,36 @@ class Form(NamedTuple):
 FormOf = Callable[[int], Form | None]
 
 
-class _Text(msgspec.Struct):
-    sk: str | None = None
-    en: str | None = None
+class HeaderCell(msgspec.Struct):
+    """A cell of a header; lines and columns are counted from 1."""
+
+    riadok: int
+    stlpec: int
+    text: Names | None = None
+    sirkaStlpca: int = 1
 
 
-class _Cell(msgspec.Struct, rename={"line": "riadok", "column": "stlpec", "width": "sirkaStlpca"}):
-    line: int
-    column: int
-    text: _Text | None = None
-    width: int = 1
+class _Row(msgspec.Struct):
+    text: Names | None = None
+    oznacenie: str | None = None
+    cisloRiadku: int | None = None
 
 
-class _Row(msgspec.Struct, rename={"mark": "oznacenie", "number": "cisloRiadku"}):
-    text: _Text | None = None
-    mark: str | None = None
-    number: int | None = None
+class _Table(msgspec.Struct):
+    pocetStlpcov: int
+    pocetDatovychStlpcov: int
+    nazov: Names | None = None
+    hlavicka: list[HeaderCell] | None = None
+    riadky: list[_Row] | None = None
 
 
-class _Table(
-    msgspec.Struct,
-    rename={
-        "name": "nazov",
-        "columns": "pocetStlpcov",
-        "data_columns": "pocetDatovychStlpcov",
-        "header": "hlavicka",
-        "rows": "riadky",
-    },
-):
-    columns: int
-    data_columns: int
-    name: _Text | None = None
-    header: list[_Cell] | None = None
-    rows: list[_Row] | None = None
-
-
-class _Template(
-    msgspec.Struct,
-    rename={
-        "name": "nazov",
-        "decree": "nariadenieMF",
-        "valid_from": "platneOd",
-        "valid_to": "platneDo",
-        "tables": "tabulky",
-    },
-):
+class _Template(msgspec.Struct):
     id: int
-    name: str | None = None
-    decree: str | None = None
-    valid_from: date | None = None
-    valid_to: date | None = None
-    tables: list[_Table] | None = None
+    nazov: str | None = None
+    nariadenieMF: str | None = None
+    platneOd: date | None = None
+    platneDo: date | None = None
+    tabulky: list[_Table] | None = None
 
 
 class _Templates(msgspec.Struct):
@@ -285,37 +254,39 @@ def parse_templates(body: bytes) -> tuple[list[Form], bool]:
     if len(set(ids)) < len(ids):
         repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
-    return forms, any(entry.tables is not None for entry in listed)
+    return forms, any(entry.tabulky is not None for entry in listed)
 
 
 def _form(template: _Template, path: str) -> Form:
-    tables = template.tables or []
+    tables = template.tabulky or []
     translated = _translate(tables)
     for index, table in enumerate(tables):
-        if not 1 <= table.data_columns <= table.columns:
+        if not 1 <= table.pocetDatovychStlpcov <= table.pocetStlpcov:
             raise broken(
                 f"{path}.{TABLES}[{index}].pocetDatovychStlpcov",
-                f"expected 1 to pocetStlpcov ({table.columns}), got {table.data_columns}",
+                f"expected 1 to pocetStlpcov ({table.pocetStlpcov}), got "
+                f"{table.pocetDatovychStlpcov}",
             )
-    row_numbers = [
-        rows_by_number([(row.number, row.mark) for row in table.rows or []]) for table in tables
+    numbers = [
+        rows_by_number([(row.cisloRiadku, row.oznacenie) for row in table.riadky or []])
+        for table in tables
     ]
     return Form(
         template.id,
-        template.name,
-        template.decree,
-        template.valid_from,
-        template.valid_to,
-        tuple(_table(table, position, row_numbers) for position, table in enumerate(tables)),
+        template.nazov,
+        template.nariadenieMF,
+        template.platneOd,
+        template.platneDo,
+        tuple(_table(table, position, numbers) for position, table in enumerate(tables)),
         translated,
     )
 
 
 def _translate(tables: Iterable[_Table]) -> bool:
     """Fill in the English that a form lacks; return whether any was filled in."""
-    texts = [table.name for table in tables]
-    texts += [cell.text for table in tables for cell in table.header or []]
-    texts += [row.text for table in tables for row in table.rows or []]
+    texts = [table.nazov for table in tables]
+    texts += [cell.text for table in tables for cell in table.hlavicka or []]
+    texts += [row.text for table in tables for row in table.riadky or []]
     translated = False
     for text in texts:
         if text and not _trimmed(text.en) and (words := translated_caption(text.sk)):
@@ -324,28 +295,20 @@ def _translate(tables: Iterable[_Table]) -> bool:
 
 
 def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
-    name, rows = table.name or _Text(), table.rows or []
-    header = [
-        HeaderCell(cell.line, cell.column, cell.width, _trimmed(text.sk) or "", text.en)
-        for cell in table.header or []
-        for text in (cell.text or _Text(),)
-    ]
-    designations = row_paths(row.mark for row in rows)
-    return Table(
-        name.sk,
-        name.en,
-        read_columns(header, table.columns, table.data_columns, name.sk),
-        tuple(
-            _row(row, path, index, numbers) for row, path in zip(rows, designations, strict=True)
-        ),
+    name, rows = table.nazov or Names(), table.riadky or []
+    columns = read_columns(
+        table.hlavicka or [], table.pocetStlpcov, table.pocetDatovychStlpcov, name.sk
     )
+    paths = row_paths(row.oznacenie for row in rows)
+    own = (_row(row, path, index, numbers) for row, path in zip(rows, paths, strict=True))
+    return Table(name.sk, name.en, columns, tuple(own))
 
 
 def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Row:
-    text = row.text or _Text()
+    text = row.text or Names()
     label = text.sk or ""
     added = resolved_terms(sum_references(label), table, numbers)
-    return Row(row.number, _trimmed(row.mark), path, label, _trimmed(text.en), added)
+    return Row(row.cisloRiadku, _trimmed(row.oznacenie), path, label, _trimmed(text.en), added)
 
 
 def _trimmed(text: str | None) -> str | None:
@@ -497,15 +460,19 @@ def read_columns(
         data_columns: Number of columns to return.
         name: Name of the table, which in some forms names the period.
     """
-    last = max((cell.line for cell in header), default=0)
-    telling = [c for c in header if c.sk and not (c.line == last and _ORDINAL.fullmatch(c.sk))]
+    last = max((cell.riadok for cell in header), default=0)
+    telling = [
+        (cell.stlpec, cell.stlpec + cell.sirkaStlpca, text, cell.text.en)
+        for cell in sorted(header, key=lambda cell: cell.riadok)
+        if cell.text and (text := _trimmed(cell.text.sk))
+        if not (cell.riadok == last and _ORDINAL.fullmatch(text))
+    ]
     first = all_columns - data_columns + 1
     unfinished = []
     for number in range(first, first + data_columns):
-        above = [c for c in telling if c.column <= number < c.column + c.width]
-        above.sort(key=lambda cell: cell.line)
-        english = [cell.en for cell in above if cell.en]
-        texts = [cell.sk for cell in above]
+        above = [(text, en) for start, end, text, en in telling if start <= number < end]
+        english = [en for _, en in above if en]
+        texts = [text for text, _ in above]
         unfinished.append(
             Column(
                 _period(" ".join(texts)),

@@ -19,6 +19,7 @@ from finstat_kit.protocol.forms import (
     rows_by_number,
     sum_references,
 )
+from finstat_kit.protocol.records import Names
 from finstat_kit.protocol.shipped import template_bodies
 from tests.support import all_forms
 from tests.support.scripts import script
@@ -158,15 +159,15 @@ def _compared(folder: Path, template: int) -> tuple[int, int]:
 
 def header(*lines: list[tuple[str, int]], labels: int) -> list[HeaderCell]:
     """Return a header: label cells, the lines given, and one of letters and digits."""
-    cells = [HeaderCell(1, column, 1, f"Popis {column}", None) for column in range(1, labels + 1)]
+    cells = [HeaderCell(1, column, Names(f"Popis {column}")) for column in range(1, labels + 1)]
     width = sum(wide for _, wide in lines[0])
     numbers = [(str(column), 1) for column in range(1, width + 1)]
     for line, parts in enumerate([*lines, numbers], 1):
         column = labels + 1
         for text, wide in parts:
-            cells.append(HeaderCell(line, column, wide, text, None))
+            cells.append(HeaderCell(line, column, Names(text), wide))
             column += wide
-    letters = [HeaderCell(len(lines) + 1, c, 1, "abc"[c - 1], None) for c in range(1, labels + 1)]
+    letters = [HeaderCell(len(lines) + 1, c, Names("abc"[c - 1])) for c in range(1, labels + 1)]
     return cells + letters
 
 
