@@ -88,17 +88,10 @@ def panel(
 
 
 def _years(years: int | Iterable[int] | None, filed: list[int]) -> list[int]:
-    known = range(arguments.FIRST_YEAR, arguments.LAST_YEAR + 1)
-    if odd := [year for year in filed if year not in known]:
-        raise invalid(
-            "figures",
-            ...,
-            f": a row has the year {odd[0]}",
-            give=f"years from {known[0]} to {known[-1]}",
-        )
+    known = arguments.years("figures", filed) if filed else []
     if years is not None:
         return arguments.years("years", years)
-    return list(range(min(filed), max(filed) + 1)) if filed else []
+    return list(range(known[0], known[-1] + 1)) if known else []
 
 
 def _status() -> pl.Expr:

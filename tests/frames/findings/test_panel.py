@@ -245,7 +245,7 @@ def of_year(figures: pl.DataFrame, year: int) -> pl.DataFrame:
         (lambda m: fk.panel(m, years=20155555), "years=20155555 is not allowed"),
         (lambda m: fk.panel(m, years=range(2015, 10**12)), "years=2101 is not allowed"),
         (lambda m: fk.panel(m, years=[]), "years: it is empty"),
-        (lambda m: fk.panel(of_year(m, 20155555)), "figures: a row has the year 20155555; give ye"),
+        (lambda m: fk.panel(of_year(m, 20155555)), "figures=20155555 "),
         (lambda m: fk.panel(m, years=1999), "years: no unit has figures in 1999"),
         (lambda m: fk.panel(m.drop("year")), "figures: no column 'year'"),
         (lambda m: fk.panel(m.clear()), "figures: no row has figures; give figures of units that"),
