@@ -299,9 +299,9 @@ MUTATIONS = [
     ),
     Mutation(
         "rows without a code are counted apart",
-        "count_by.py:count_by",
-        '.when(pl.col("code").is_null())',
-        ".when(pl.lit(value=False))",
+        "labels.py:kind_of",
+        "pl.when(code.is_null())",
+        "pl.when(pl.lit(value=False))",
         "test_counts_are_ordered_by_kind_and_number",
     ),
     Mutation(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import partial
 from itertools import cycle
 from typing import Final, Literal, NamedTuple, cast
 
@@ -193,9 +192,8 @@ def of_places(
     called, own = figures.called(value, lang), value.replace("_", " ")
     name = own if called == own else figures.capitalized(called)  # the caller's words stay
     heading = _heading(name, by, lang)
-    write = _number_format_of(rows["value"], lang)
-    if per is None and figures.kind(value) == "share":
-        write = partial(_share, lang)
+    is_share = per is None and figures.kind(value) == "share"
+    write = _number_format_of(rows["value"], lang, share=is_share)
     return DrawnTable(rows, lang, heading, None, write, called if per is None else per)
 
 
@@ -324,10 +322,7 @@ def _of_statistic(
     table = _of_summary(summary, statistic, called, lang, source, tiles.LEVELS[by])
     if statistic in summaries.COUNTS:
         rows = table.rows.select("code", "label", "kind", value=statistic)
-        measure = table.measure
-        if "high" in table.rows.columns:
-            measure = counts.measure(lang, mapped=True)
-        return table._replace(rows=_without_empty_kinds(rows), measure=measure)
+        return table._replace(rows=_without_empty_kinds(rows))
     # As in boxes: a statistic of a few units is none.
     of_enough = pl.when(pl.col("n") >= FEWEST).then(values_of.drawable(statistic))
     return table._replace(rows=table.rows.select("code", "label", "kind", "n", value=of_enough))
@@ -479,7 +474,9 @@ def _labelled(
         codelist = {"code": labels.FIELDS[by].codelist}
         rows = labels.resolve_labels(rows, lookup, lang=lang, columns=codelist)
         label = pl.coalesce("code_label", pl.when(code.is_in(list(named))).then(code))
-    kind = [] if "kind" in rows.columns else [labels.kind_of(code, label).alias("kind")]
+    kind = (
+        [] if "kind" in rows.columns else [labels.kind_of(code, label.is_not_null()).alias("kind")]
+    )
     return rows.with_columns(label.alias("label"), *kind)
 
 
@@ -579,8 +576,12 @@ def _rows_of_pairs(
     return rows.join(of_member, on="member", how="left", maintain_order="left")
 
 
-def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], str]:
+def _number_format_of(
+    values: pl.Series, lang: Lang, *, share: bool = False
+) -> Callable[[float, int], str]:
     """Return the format of values: whole, or with three significant digits of the median."""
+    if share:
+        return lambda number, more: number_format.percent(number, lang, more).replace("-", "−")
     present = values.drop_nulls()
     if values.dtype.is_integer() or (present == present.round()).all():
         return lambda number, _: number_format.whole(int(number), lang).replace("-", "−")
@@ -590,10 +591,6 @@ def _number_format_of(values: pl.Series, lang: Lang) -> Callable[[float, int], s
     return lambda number, more: number_format.decimal(float(number), lang, places + more).replace(
         "-", "−"
     )
-
-
-def _share(lang: Lang, number: float, more: int) -> str:
-    return number_format.percent(number, lang, more).replace("-", "−")
 
 
 def _units(rows: pl.DataFrame) -> int:

@@ -78,12 +78,7 @@ def count_by(
     )
     label = labels.label_of(pl.col("code"), pl.String(), codelist["code"], codelist[name])
     known = pl.col("code").is_in(codelist["code"].implode())
-    kind = (
-        pl.when("gone").then(pl.lit("gone"))
-        .when(pl.col("code").is_null()).then(pl.lit("no code"))
-        .when(known).then(pl.lit("labelled"))
-        .otherwise(pl.lit("unknown code"))
-    )  # fmt: skip
+    kind = pl.when("gone").then(pl.lit("gone")).otherwise(labels.kind_of(pl.col("code"), known))
     share = pl.col("count") / pl.col("count").sum()
     return (
         counts.with_columns(

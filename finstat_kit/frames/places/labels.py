@@ -218,10 +218,10 @@ def _check_column(schema: pl.Schema, column: CodeColumn, argument: str) -> None:
         raise UsageError(f"the column {column.code!r} is {dtype}", cure=CODES_ARE_TEXT)
 
 
-def kind_of(code: pl.Expr, label: pl.Expr) -> pl.Expr:
-    """Return the kind of a row of counts by its code and the label of that."""
+def kind_of(code: pl.Expr, is_known: pl.Expr) -> pl.Expr:
+    """Return the kind of a row of counts by its code, and whether a codelist has that."""
     return (
         pl.when(code.is_null()).then(pl.lit("no code"))
-        .when(label.is_null()).then(pl.lit("unknown code"))
-        .otherwise(pl.lit("labelled"))
+        .when(is_known).then(pl.lit("labelled"))
+        .otherwise(pl.lit("unknown code"))
     )  # fmt: skip
