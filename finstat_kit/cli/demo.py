@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import polars as pl
 
 from finstat_kit.arguments import Lang
-from finstat_kit.client.register import Register
 from finstat_kit.client.sample import sample
 from finstat_kit.frames.text.number_format import percent, whole
 
@@ -50,7 +49,16 @@ def lines(lang: Lang | None = None) -> Iterator[str]:
         f"   {whole(units.height, lang)} records of {units.width} columns, in "
         f"{whole(reg.stats.requests, lang)} requests so far"
     )
-    yield from _counts(reg, units, lang)
+
+    yield from _step("Units by region", f'fk.count_by(units, "kraj", lang="{lang}")')
+    counts = reg.count_by(units, "kraj")
+    for row in counts.iter_rows(named=True):
+        name = f"{row['code'] or '–':<6}{row['label'] or '(' + row['kind'] + ')'}"
+        bar = "█" * round(_BAR * row["share"] / counts["share"][0])
+        yield (
+            f"   {name:<{_NAMES}}{whole(row['count'], lang):>7}"
+            f"{percent(row['share'], lang):>9}  {bar}"
+        ).rstrip()
     yield ""
     yield "Next, in Python:"
     yield "   import finstat_kit as fk"
@@ -61,15 +69,3 @@ def lines(lang: Lang | None = None) -> Iterator[str]:
 def _step(title: str, call: str) -> Iterator[str]:
     yield ""
     yield f"{title}{call:>{_WIDTH - len(title)}}"
-
-
-def _counts(reg: Register, units: pl.DataFrame, lang: Lang) -> Iterator[str]:
-    yield from _step("Units by region", f'fk.count_by(units, "kraj", lang="{lang}")')
-    counts = reg.count_by(units, "kraj")
-    for row in counts.iter_rows(named=True):
-        name = f"{row['code'] or '–':<6}{row['label'] or '(' + row['kind'] + ')'}"
-        bar = "█" * round(_BAR * row["share"] / counts["share"][0])
-        yield (
-            f"   {name:<{_NAMES}}{whole(row['count'], lang):>7}"
-            f"{percent(row['share'], lang):>9}  {bar}"
-        ).rstrip()

@@ -47,8 +47,10 @@ def financials(
 
     8 or 12 digits are an IČO, fewer than eight an id. Without figures the column "reason" shows
     why. If the command ends early, the rows of the units finished before are written. The exit code
-    is 1 where a unit has no readable record.
+    is 1 where a unit has no readable record, and where no unit has an IČO.
     """
+    import polars as pl
+
     from finstat_kit.frames.financials.assemble import schema
     from finstat_kit.frames.financials.chosen_items import chosen
 
@@ -57,6 +59,8 @@ def financials(
     units = reading.ids(id_, "units")
     years: Any = year[0] if len(year) == 1 else list(year) or None
     figures = output.fetch(lambda: reg.financials(units, years, items=names, **passed))
+    reason, ico = figures["reason"], figures["ico"]
     # A record that can be read has a name or an IČO.
-    bare = figures.filter(figures["name"].is_null(), figures["ico"].is_null(), reason="unreadable")
-    end_with(bare["unit_id"].unique().sort())
+    is_bare = (reason == "unreadable") & figures["name"].is_null() & ico.is_null()
+    lost = figures.filter(is_bare | (reason == "no_such_unit"))
+    end_with(lost["unit_id"].cast(pl.String).fill_null(lost["ico"]).unique().sort())

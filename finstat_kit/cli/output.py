@@ -48,15 +48,11 @@ class Output:
             UsageError: It will not have a chosen column, the format cannot hold a column, or the
                 file cannot be written.
         """
-        from finstat_kit.frames.files.write import form_of, rendered
         from finstat_kit.in_place import refuse_unwritable
 
-        frame = self._chosen(schema.to_frame())
+        self._rendered(self._chosen(schema.to_frame()))
         if self._path is not None:
-            rendered(frame, form_of(self._path))
             refuse_unwritable(self._path)
-        elif self._form != "table":
-            self._rendered(frame)
 
     def write(self, frame: pl.DataFrame) -> None:
         """Write the chosen columns of a frame."""
@@ -93,8 +89,10 @@ class Output:
         return frame if self._columns is None else frame[self._columns]
 
     def _rendered(self, frame: pl.DataFrame) -> bytes:
-        from finstat_kit.frames.files.write import rendered
+        from finstat_kit.frames.files.write import form_of, rendered
 
+        if self._path is not None:
+            return rendered(frame, form_of(self._path))
         if self._form != "table":
             return rendered(frame, self._form)
         table = _fitting(frame) if sys.stdout.isatty() else _whole(frame)

@@ -129,10 +129,10 @@ class Sample(Register):
 
     @property
     def _use_arguments(self) -> str | None:
-        given = None if self._again is None else self._again.keywords.items()
-        if given is None:
+        if self._again is None:
             return None
-        return f"fk.sample({', '.join(f'{name}={value!r}' for name, value in given)})"
+        given = (f"{name}={value!r}" for name, value in self._again.keywords.items())
+        return f"fk.sample({', '.join(given)})"
 
     def _source_name(self, lang: Lang) -> str:
         return _WORDS[lang]["source"]

@@ -84,11 +84,9 @@ def test_a_unit_without_a_record_is_named() -> None:
     )  # fmt: skip
 
     assert seen.stdout.splitlines()[1:] == [
-        "9999999,unreadable", "210,no_filing",
+        "9999999,unreadable", "210,no_filing", ",no_such_unit",
     ]  # fmt: skip
-    unknown, unreadable = seen.stderr.splitlines()
-    assert "no unit has the IČO '99999999'; names and numbers are invented here" in unknown
-    assert unreadable == "without a readable record: 1: 9999999"
+    assert seen.stderr == "without a readable record: 2: 9999999, 99999999\n"
     assert seen.returncode == 1
 
 

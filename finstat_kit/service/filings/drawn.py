@@ -41,7 +41,8 @@ YEARS: Final = 16
 FIRST_DAY: Final = day_number(date(2014, 1, 1))  # nothing was changed before
 _ALL_PUBLIC: Final = 2021  # from this accounting year on all statements of non-profits
 EVERY: Final = 16  # units of which one has a place more in a year
-_LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 10_500_000, ANNUAL_REPORTS: 1_500_000}
+# The last id of each collection, of reports a quarter: each statement has room for four.
+_LAST_ID: Final = {STATEMENTS: 7_000_000, REPORTS: 2_625_000, ANNUAL_REPORTS: 1_500_000}
 _UNITS_KEPT: Final = 256  # the reports of a unit are requested one after the other
 
 
@@ -55,16 +56,10 @@ class Drawn:
 
     def __init__(self, origin: Store, seed: int) -> None:
         self.origin, self.seed = origin, seed
-        line = origin.units
-        self.n = len(line.ids)
+        self.n = len(origin.units.ids)
         self.places = self.n + self.n // EVERY  # of one year
         self.size = YEARS * self.places
-        whole = max(self.size, 1)
-        self.strides = {
-            STATEMENTS: max(_LAST_ID[STATEMENTS] // whole, 1),
-            REPORTS: max(_LAST_ID[REPORTS] // (MOST_REPORTS * whole), 1),
-            ANNUAL_REPORTS: max(_LAST_ID[ANNUAL_REPORTS] // whole, 1),
-        }
+        self.strides = {name: max(last // max(self.size, 1), 1) for name, last in _LAST_ID.items()}
         self.unit = lru_cache(maxsize=_UNITS_KEPT)(self._unit)
 
     def __reduce__(self) -> tuple[object, ...]:

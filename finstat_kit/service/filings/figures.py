@@ -195,8 +195,8 @@ class Form:
             (self._assets, plan.assets), (self._debts, plan.debts), (self._result, plan.result),
         )  # fmt: skip
         pairs = [pair for sums, common in blocks for pair in sums.shares(common, plan.rare)]
-        self._weights = np.array([weight for weight, _ in pairs], dtype=np.int64)
-        self._often = np.array([often * 128 // 100 for _, often in pairs])
+        self._weights, often = np.array(pairs, dtype=np.int64).T
+        self._often = often * 128 // 100
         self._steps = np.arange(1, len(self._weights) + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
         self._ends = np.cumsum([len(sums.leaves) for sums, _ in blocks]).tolist()
         self._pots = self._pots_of_leaves()
@@ -208,28 +208,26 @@ class Form:
 
     def _pots_of_leaves(self) -> Ints:
         """Return which pot each leaf is a part of: assets, debts, revenue, costs, or none."""
-        plan, of_debts, of_result = self.plan, self._debts.at, self._result.at
+        plan = self.plan
+        left = {plan.capital, plan.retained, plan.loss, plan.profit}
+        follows = {plan.tax, *plan.turnover[:1]}
+        self._signs = self._result.of_number[plan.net].astype(np.int64)
+        assets = [_NONE if number == plan.cash else _ASSETS for number in self._assets.at]
         # The other rows of equity can be negative in the form, and are never drawn.
         debts = [
-            _DEBTS if number in plan.debts or path[:1] != ("A",) else _NONE
-            for number, path in zip(of_debts, self._debts.paths, strict=True)
+            _DEBTS if number not in left and (number in plan.debts or path[:1] != ("A",)) else _NONE
+            for number, path in zip(self._debts.at, self._debts.paths, strict=True)
         ]
-        for number in (plan.capital, plan.retained, plan.loss, plan.profit):
-            if number is not None:
-                debts[of_debts[number]] = _NONE
-        assets = [_ASSETS] * len(self._assets.leaves)
-        assets[self._assets.at[plan.cash]] = _NONE
-        self._signs = self._result.of_number[plan.net].astype(np.int64)
-        result = [_REVENUE if sign > 0 else _COSTS if sign else _NONE for sign in self._signs]
-        for number in (plan.tax, *plan.turnover[:1]):
-            result[of_result[number]] = _NONE
+        result = [
+            _NONE if number in follows or not sign else _REVENUE if sign > 0 else _COSTS
+            for number, sign in zip(self._result.at, self._signs, strict=True)
+        ]
         return np.array([*assets, *debts, *result])
 
     def _filled_by(self, unit: int) -> Ints:
         """Return the weights of the leaves that a unit fills, the same every year."""
-        return np.where(
-            mixed_each(unit, self._steps) >> np.uint64(57) < self._often, self._weights, 0
-        )
+        is_filled = mixed_each(unit, self._steps) >> np.uint64(57) < self._often
+        return np.where(is_filled, self._weights, 0)
 
     def draw(self, unit: int, *years: Year) -> list[Figures]:
         """Draw the figures of years, all at once: of many small arrays the calls cost most.

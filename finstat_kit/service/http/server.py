@@ -45,11 +45,9 @@ def served(answer: Answer, *, host: str, port: int) -> Iterator[str]:
         access_log=False,
         log_config=None,
         log_level="critical",
-        server_header=False,
         date_header=False,
         timeout_keep_alive=60,
         timeout_graceful_shutdown=1,
-        backlog=512,
     )
     with _listening(host, port) as listening:
         server = uvicorn.Server(config)
