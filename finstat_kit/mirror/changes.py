@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from finstat_kit.mirror.storage.rows import MISSING, RECORD, UNCHANGED, of_ids
+from finstat_kit.mirror.storage.rows import MISSING, RECORD, UNCHANGED, near
 from finstat_kit.protocol.records import UNITS as UNIT_FIELDS
 
 CHANGES: Final = pl.Schema(
@@ -40,7 +40,8 @@ def changes_in(log: pl.LazyFrame, since: date, points: list[int], *, given: bool
     changed = rows.filter(later, pl.col("kind") != UNCHANGED)
     ids = changed.select(pl.col("id").unique()).collect()["id"].sort()
     for start in range(0, len(ids), _PIECE):
-        here = rows.filter(of_ids("id", ids[start : start + _PIECE])).collect()
+        some = ids[start : start + _PIECE]
+        here = rows.filter(near("id", some), pl.col("id").is_in(some.implode())).collect()
         first = pl.col("version") == pl.col("version").min().over("id")
         here = here.with_columns(first=first, counted=later).filter(pl.col("kind") != UNCHANGED)
         if given:

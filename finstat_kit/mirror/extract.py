@@ -16,7 +16,7 @@ from finstat_kit.mirror import words
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
 from finstat_kit.mirror.storage.folder import Folder
-from finstat_kit.mirror.storage.logs import CONTENTS, LOGS
+from finstat_kit.mirror.storage.logs import LOGS
 from finstat_kit.mirror.storage.rows import (
     LISTED,
     OWNED,
@@ -68,7 +68,7 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
             f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
             ids=missing,
         )
-    kept = tuple(name for name in CONTENTS if state.keeps(name))
+    kept = state.point.contents
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
         small, point = Path(room, "mirror"), secrets.token_hex(8)
         files: dict[str, tuple[File, ...]] = {}

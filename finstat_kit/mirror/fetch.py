@@ -307,33 +307,20 @@ class Records:
         again = self.writer.again
         return [n for n, left in self._left.items() if np.isin(left, again.get(n, ())).all()]
 
-    def fetch_units(self) -> None:
-        """Fetch units until none is lacking."""
-        self.look("units")
-        with self._bar(["units"]) as advance:
-            self._fill("units", self._again("units"), advance, moves=False)
-            self._fill("units", self._left["units"], advance)
+    def fetch(self, *names: str) -> None:
+        """Fetch records until none is lacking: the newest statements first, with their reports.
 
-    def fetch_contents(self) -> None:
-        """Fetch contents until nothing is lacking: the newest statements first, with their reports.
-
-        An hour after the last point there is one.
+        What could not be read before comes first. An hour after the last point there is one.
         """
-        names = self.writer.run.settings.contents
-        with self._bar(names) as advance:
+        again = {name: np.array(sorted(self._unread[name]), dtype=np.int64) for name in names}
+        total = sum(len(again[name]) + len(self._left[name]) for name in names)
+        watched, progress = self._session.watched, self.progress
+        with bar("records", total, watched=watched, progress=progress) as advance:
             for name in names:
-                self._fill(name, self._again(name)[::-1], advance, moves=False)
+                self._fill(name, again[name], advance, moves=False)
             # The reports last: statements and annual reports name them.
             for name in sorted(names, key=lambda name: name == "reports"):
-                self._fill(name, self._left[name][::-1], advance)
-
-    def _bar(self, names: Iterable[str]) -> contextlib.AbstractContextManager[Advance]:
-        total = sum(len(self._left[name]) + len(self._again(name)) for name in names)
-        return bar("records", total, watched=self._session.watched, progress=self.progress)
-
-    def _again(self, name: str) -> Ints:
-        """Return what could not be read before, ascending."""
-        return np.array(sorted(self._unread[name]), dtype=np.int64)
+                self._fill(name, self._left[name], advance)
 
     def look(self, name: str) -> None:
         """Note what is lacking of a collection."""
@@ -355,7 +342,7 @@ class Records:
 
         Args:
             name: Of the collection.
-            ids: In the order in which they are fetched.
+            ids: Ascending. Units are fetched so, all others from the newest down.
             advance: Called once per record.
             moves: Whether failures may be an outage; records that failed before, and fail again,
                 do not indicate one.
@@ -364,7 +351,7 @@ class Records:
             RegisterError: The register is down; what came before is committed.
             Stopped: The budget is spent.
         """
-        most = _BATCH_OF_UNITS if name == "units" else _BATCH
+        ids, most = (ids, _BATCH_OF_UNITS) if name == "units" else (ids[::-1], _BATCH)
         rate = math.inf if self.register.rate is None else self.register.rate
         size = int(min(max(rate * _BATCH_SECONDS, 1), most))
         for start in range(0, len(ids), size):
@@ -373,8 +360,7 @@ class Records:
                 self._fetch(name, ids[start : start + size].tolist(), advance, moves=moves)
             if name == "statements" and moves and self._named:
                 named, self._named = np.array(self._named, dtype=np.int64), []
-                among_left = np.intersect1d(self._left["reports"], named)
-                self._fill("reports", among_left[::-1], advance)
+                self._fill("reports", np.intersect1d(self._left["reports"], named), advance)
 
     def _fetch(self, name: str, ids: list[int], advance: Advance, *, moves: bool) -> None:
         """Fetch a batch and commit it, also the records before an error; see `_fill`."""

@@ -168,7 +168,21 @@ class LocalRegister(Register):
             100
         """
         arguments.one_of("collection", collection, tuple(wire.LISTS))
-        return snapshot(self._state(), collection)
+        state, name = self._state(), collection
+        if name == "units":
+            return state.newest(name).select(*UNIT_FIELDS, "gone", "seen")
+        stands = state.standing(name)
+        ids = pl.LazyFrame({"id": stands.ids, "is_listed": stands.is_listed})
+        gone = pl.when(~pl.col("is_listed")).then(pl.lit(MISSING))
+        if not state.keeps(name):
+            seen = state.scan(name).sort("version").group_by("id").agg(pl.col("seen").last())
+            return ids.select("id", gone=gone).join(seen, on="id")
+        return (
+            state.newest(name)
+            .join(ids.filter(~pl.col("is_listed")).select("id", lost=gone), on="id", how="left")
+            .with_columns(gone=pl.coalesce("lost", "gone"))
+            .select(*(n for n in KINDS[name].schema if n != wire.TABLES), "gone", "seen")
+        )
 
     def extract(
         self, path: str | Path, ids: int | Iterable[int] | pl.Series | pl.DataFrame
@@ -554,24 +568,6 @@ class Frozen(LocalRegister):
     def _at(self, path: Path) -> LocalRegister:
         # The extract's only sync is the one that this day is the state of.
         return Frozen(path, self._state().point.day, lang=self.lang)
-
-
-def snapshot(state: State, name: str) -> pl.LazyFrame:
-    """Return the newest version of each row of a collection, with the records that are held."""
-    if name == "units":
-        return state.newest(name).select(*UNIT_FIELDS, "gone", "seen")
-    stands = state.standing(name)
-    ids = pl.LazyFrame({"id": stands.ids, "is_listed": stands.is_listed})
-    gone = pl.when(~pl.col("is_listed")).then(pl.lit(MISSING))
-    if not state.keeps(name):
-        seen = state.scan(name).sort("version").group_by("id").agg(pl.col("seen").last())
-        return ids.select("id", gone=gone).join(seen, on="id")
-    return (
-        state.newest(name)
-        .join(ids.filter(~pl.col("is_listed")).select("id", lost=gone), on="id", how="left")
-        .with_columns(gone=pl.coalesce("lost", "gone"))
-        .select(*(n for n in KINDS[name].schema if n != wire.TABLES), "gone", "seen")
-    )
 
 
 def checked_path(path: object) -> Path:

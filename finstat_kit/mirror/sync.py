@@ -106,8 +106,6 @@ class Sync:
         What lists and records not yet read will name is estimated.
         """
         run = self.folder.newest()
-        former = run.settings if run else None
-        see_given(self.folder.path, former, self.given, self.contents)
         return self._plan(run or Run(FORMAT, 0, Settings("", None)), full=full)
 
     def _plan(self, run: Run, *, full: bool) -> pl.DataFrame:
@@ -166,7 +164,7 @@ class Sync:
                     self._to_point(full=full, goes_on=goes_on)
                     full = False
                 if writer.run.settings.contents:
-                    self._records.fetch_contents()
+                    self._records.fetch(*writer.run.settings.contents)
                     writer.point(self._records.whole)
         except (RegisterError, KeyboardInterrupt, Stopped):
             with contextlib.suppress(MirrorError):
@@ -311,7 +309,8 @@ class Sync:
             self._name("reports", OWNED, REPORTS_OF)  # where no list does, or these are lost
         if "reports" in settings.contents:
             self._records.templates.complete()
-        self._records.fetch_units()
+        self._records.look("units")
+        self._records.fetch("units")
         if settings.units is not None:
             for name, column in OWNED.items():
                 self._report.counts(name).new += self._name(name, ["units"], column)

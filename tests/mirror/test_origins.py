@@ -209,17 +209,3 @@ def test_another_format_is_refused(mirror: fk.Mirror, number: int, matrix: Told)
     assert repr(fresh)
     assert contents(mirror.path) == before
     matrix(f"a mirror of format {number}", "MirrorError with the cure", "MirrorError")
-
-
-def test_a_folder_of_tables_is_refused(tmp_path: Path, matrix: Told) -> None:
-    """Mirrors were tables of Delta Lake once."""
-    commits = tmp_path / "ruz" / "units" / "_delta_log"
-    commits.mkdir(parents=True)
-    fresh = fk.Mirror(tmp_path / "ruz", register=fk.sample(5))
-    for call in (fresh.snapshot, fresh.sync, lambda: fresh.sync(full=True)):
-        with pytest.raises(MirrorError, match=r"former format.* sync into another folder"):
-            call()
-
-    folders = [path.name for path in (tmp_path / "ruz").iterdir() if path.is_dir()]
-    assert folders == ["units"]
-    matrix("a mirror of tables", "MirrorError with the cure", "MirrorError")

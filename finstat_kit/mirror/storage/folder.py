@@ -33,7 +33,7 @@ from finstat_kit.mirror.storage.files import (
     unreadable,
     write_whole,
 )
-from finstat_kit.mirror.storage.runs import Run, opened, other_format, sealed
+from finstat_kit.mirror.storage.runs import Run, opened, sealed
 from finstat_kit.transport.base import refuse_child
 
 NEWEST: Final = "newest.json"
@@ -142,13 +142,7 @@ class Folder:
         return run
 
     def exists(self) -> bool:
-        """Return whether there is a mirror, or a remnant of one.
-
-        Raises:
-            UnreadableError: It is of a former format.
-        """
-        if (self.path / "open.json").exists() or next(self.path.glob("*/_delta_log"), None):
-            raise other_format(self.path, "a former format")
+        """Return whether there is a mirror, or a remnant of one."""
         data = next((self.path / DATA).glob("*.parquet"), None)
         return bool(self._numbers()) or (self.path / NEWEST).exists() or data is not None
 

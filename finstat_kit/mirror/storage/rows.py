@@ -126,11 +126,6 @@ def near(column: str, ids: pl.Series) -> pl.Expr:
     )
 
 
-def of_ids(column: str, ids: pl.Series) -> pl.Expr:
-    """Return whether a row is of one of some ids, with what reaches the statistics of the files."""
-    return near(column, ids) & pl.col(column).is_in(ids.implode())
-
-
 def places_in(ascending: Ints, ids: Ints) -> Ints:
     """Return the place of each id, -1 where it is not among them."""
     if not len(ascending):

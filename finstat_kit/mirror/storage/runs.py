@@ -274,18 +274,13 @@ def unsealed(path: Path | str, whole: bytes) -> Run:
         raise DamagedError(f"{path} is not as it was written")
     number = msgspec.json.decode(text, type=_Formatted).format
     if number != FORMAT:
-        raise other_format(path, f"format {number}", newer=number > FORMAT)
+        upgrade = "pip install --upgrade finstat-kit, or " if number > FORMAT else ""
+        raise UnreadableError(
+            f"{path} is of format {number}, and this version of finstat_kit reads {FORMAT} alone: "
+            f"{upgrade}sync into another folder"
+        )
     return msgspec.json.decode(text, type=Run)
 
 
 class _Formatted(msgspec.Struct):
     format: int
-
-
-def other_format(path: Path | str, what: str, *, newer: bool = False) -> UnreadableError:
-    """Return the error for a folder that another version wrote."""
-    upgrade = "pip install --upgrade finstat-kit, or " if newer else ""
-    return UnreadableError(
-        f"{path} is of {what}, and this version of finstat_kit reads {FORMAT} alone: "
-        f"{upgrade}sync into another folder"
-    )
