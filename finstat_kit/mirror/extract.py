@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -12,7 +12,6 @@ import polars as pl
 from msgspec.structs import replace
 
 from finstat_kit.errors import NotFound, UsageError, invalid
-from finstat_kit.mirror import words
 from finstat_kit.mirror.state import State
 from finstat_kit.mirror.storage.files import File, failures_named, legible, moved
 from finstat_kit.mirror.storage.folder import Folder
@@ -37,18 +36,15 @@ from finstat_kit.mirror.storage.writer import Batch
 _ATTRIBUTES: Final = b"* -text\n"
 _NAMES: Final = 1  # the version of all rows of an extract that name ids
 _ANSWERS: Final = 2  # and of those that answer them
-NotHeldOf = Callable[[str, pl.Series, int], UsageError]
 
 
-def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> None:
+def extract(state: State, target: Path, ids: pl.Series) -> None:
     """Write the newest versions of some units, with their codelists and provenance.
 
     Args:
         state: Of the mirror, of the newest day or of a frozen one.
         target: The directory to create; it appears whole or not at all.
         ids: Of units.
-        not_held: Returns the error for records of a collection that are not held: its name, their
-            ids, and how many were wanted.
 
     Raises:
         UsageError: No ids, the target exists or has no folder, or records are not held yet.
@@ -61,18 +57,16 @@ def extract(state: State, target: Path, ids: pl.Series, not_held: NotHeldOf) -> 
         fault = "exists already" if target.exists() else ": there is no folder to create it in"
         raise invalid("path", str(target), fault, give="the name of a new folder")
     units, _ = state.records("units", ids.unique())
-    if missing := ids.filter(~ids.is_in(units["id"].implode())).unique().sort().to_list():
-        if (given := state.settings.units) is not None:
-            raise words.not_given("units", missing, ids.n_unique(), len(given), None)
-        raise NotFound(
-            f"{len(missing)} of {ids.n_unique()} ids are not in this mirror: {missing[:5]}",
-            ids=missing,
-        )
+    missing = ids.filter(~ids.is_in(units["id"].implode())).unique().sort()
+    state.see_given("units", missing, ids.n_unique())
+    if absent := missing.to_list():
+        text = f"{len(absent)} of {ids.n_unique()} ids are not in this mirror: {absent[:5]}"
+        raise NotFound(text, ids=absent)
     kept = state.point.contents
     with failures_named(target.parent), TemporaryDirectory(dir=target.parent) as room:
         small, point = Path(room, "mirror"), secrets.token_hex(8)
         files: dict[str, tuple[File, ...]] = {}
-        for log, rows, names, since in (*_parts(state, kept, units, not_held), *_newest(state)):
+        for log, rows, names, since in (*_parts(state, kept, units), *_newest(state)):
             if rows.height:
                 file = replace(LOGS[log].write(small, rows), names=names, since=since)
                 files[log] = (*files.get(log, ()), file)
@@ -96,9 +90,7 @@ def _newest(state: State) -> Iterator[Batch]:
         yield Batch(log, rows.with_columns(version=pl.lit(_ANSWERS, pl.Int64)))
 
 
-def _parts(
-    state: State, kept: tuple[str, ...], units: pl.DataFrame, not_held: NotHeldOf
-) -> Iterator[Batch]:
+def _parts(state: State, kept: tuple[str, ...], units: pl.DataFrame) -> Iterator[Batch]:
     """Yield the rows of each log that belong to the units.
 
     Raises:
@@ -114,8 +106,7 @@ def _parts(
             continue
         records, stands = state.records(name, ids)
         unread = stands.unread
-        if stands.absent.len():
-            raise not_held(name, stands.absent, ids.len())
+        state.see_held(name, stands.absent, ids.len())
         records = records.filter(~pl.col("id").is_in(unread.implode()))
         with legible(state.path):
             # Unreadable ones are unreadable in the extract too, and no reason against it.

@@ -7,7 +7,7 @@ of units is applied before their statements are read, and what is of filings bef
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
@@ -90,13 +90,11 @@ class Figures:
         state: Of the mirror.
         form_of: Returns the form that cells are read by.
         live: Returns the form whose captions are compared with those of the items.
-        kept: Raises an error where the records of a collection are not kept.
     """
 
     state: State
     form_of: FormOf
     live: FormOf
-    kept: Callable[[str], None]
 
     def lazy(self, query: Query) -> pl.LazyFrame:
         """Return the figures of all units held."""
@@ -239,7 +237,7 @@ class Figures:
         if ids.is_empty():
             schema = KINDS["reports"].schema | schema_of("reports")
             return pl.DataFrame(schema=pl.Schema(schema)).select(columns), ids
-        self.kept("reports")
+        self.state.see_kept("reports")
         with legible(self.state.path):
             reports = Records(self.state, "reports")
             rows = reports.rows(ids, columns)

@@ -19,7 +19,7 @@ from finstat_kit.client.collections.listing import day_of
 from finstat_kit.client.methods.financials import Given, Year, wanted, warn_of_years
 from finstat_kit.client.register import Register
 from finstat_kit.client.source import ANY, Allowance, Get, Source, Wanted
-from finstat_kit.errors import MirrorError, NotHeld, UsageError, invalid
+from finstat_kit.errors import MirrorError, UsageError, invalid
 from finstat_kit.frames.financials import assemble, items as items_of
 from finstat_kit.frames.financials.choice import listed_reports, report_ids
 from finstat_kit.frames.reports import cells as reading
@@ -217,7 +217,7 @@ class LocalRegister(Register):
         """
         target = checked_path(path)
         state = self._state()
-        extracting.extract(state, target, given_frames.ids(ids), self._not_held)
+        extracting.extract(state, target, given_frames.ids(ids))
         return self._at(target)
 
     def scan_cells(self, *, labels: bool = False) -> pl.LazyFrame:
@@ -246,7 +246,7 @@ class LocalRegister(Register):
             True
         """
         state = self._state()
-        self._kept(state, "reports")
+        state.see_kept("reports")
         schema = reading.schema_of_cells(labels=labels)
         with legible(self.path):
             templates = state.newest("reports").select(pl.col("idSablony").unique().drop_nulls())
@@ -337,10 +337,7 @@ class LocalRegister(Register):
         raise words.not_there(path)
 
     def _figures(self, state: State) -> Figures:
-        return Figures(
-            state, self._source.shipped_first, self._source.register_first,
-            partial(self._kept, state),
-        )  # fmt: skip
+        return Figures(state, self._source.shipped_first, self._source.register_first)
 
     def _source_name(self, lang: Lang) -> str:
         return words.source_text(self._folder.complete().settings, self.today, lang)
@@ -355,39 +352,18 @@ class LocalRegister(Register):
             UsageError: The mirror keeps no such records, or lacks one of them.
         """
         state = self._state()
-        self._kept(state, name)
+        state.see_kept(name)
         rows, stands = state.records(name, ids)
         if name == "units":
             listed = rows.filter(pl.col("gone").ne_missing(MISSING))
             return listed.select(UNIT_FIELDS.names())
-        if stands.absent.len():
-            raise self._not_held(name, stands.absent, ids.len())
+        state.see_held(name, stands.absent, ids.len())
         records = rows.filter(is_among(rows["id"], stands.held))
         if name == "reports":
             with legible(self.path):
                 cells = state.scan("cells", records["id"]).collect()
             records = joined(records, cells)
         return records.select(KINDS[name].schema.names())
-
-    def _kept(self, state: State, name: str) -> None:
-        """See that the records of a collection are kept.
-
-        Raises:
-            UsageError: They are not.
-        """
-        if not state.keeps(name):
-            raise words.not_held(
-                f"of {name} this mirror holds the ids alone",
-                f"fetch the records: fk.Mirror({str(self.path)!r}, contents=[{name!r}]).sync(), or "
-                "use the register: fk.use(fk.LIVE)",
-                self._day,
-            )
-
-    def _not_held(self, name: str, absent: pl.Series, many: int) -> NotHeld:
-        text = f"{len(absent):,} of {many:,} {name} are not held yet: {absent.to_list()[:5]}"
-        return words.not_held(
-            text, "let sync() go on with them; holdings() says how far it is", self._day
-        )
 
 
 class _MirrorSource(Source):
@@ -512,11 +488,8 @@ class _MirrorSource(Source):
         frame = ids.alias("id").to_frame().join(rows, on="id", how="left", maintain_order="left")
         if missing.len() and not null_rows:
             state = self._register._state()
-            given = state.settings.units
             others = missing.filter(~is_among(missing, pl.Series(state.standing(name).ids)))
-            if given is not None and others.len():
-                day = self._register._day
-                raise words.not_given(name, others.to_list(), ids.len(), len(given), day)
+            state.see_given(name, others, ids.len())
             partial = frame.filter(~frame["id"].is_in(missing.implode()))
             error = not_found(missing.to_list(), ids.len(), partial)
             error.message += self.why_missing(name, missing)

@@ -14,6 +14,7 @@ from typing import Final
 
 import polars as pl
 
+from finstat_kit.errors import NotHeld
 from finstat_kit.frames.text import unit_names
 from finstat_kit.mirror.lists import Lists
 from finstat_kit.mirror.storage.files import DamagedError, File, legible
@@ -34,6 +35,7 @@ from finstat_kit.mirror.storage.writer import standing_of, void_in
 from finstat_kit.protocol import forms, wire
 from finstat_kit.protocol.forms import Form
 
+_LATER: Final = "of a frozen day take a later one"
 _KEPT: Final = 2  # states in memory: there may be millions of ids in each
 
 
@@ -126,6 +128,51 @@ class State:
     def keeps(self, name: str) -> bool:
         """Return whether the records of a collection are kept."""
         return name == "units" or name in self.point.contents
+
+    def see_kept(self, name: str) -> None:
+        """See that the records of a collection are kept.
+
+        Raises:
+            NotHeld: They are not.
+        """
+        if not self.keeps(name):
+            raise NotHeld(
+                f"of {name} this mirror holds the ids alone",
+                cure=f"fetch the records: fk.Mirror({str(self.path)!r}, contents=[{name!r}])"
+                f".sync(), or use the register: fk.use(fk.LIVE); {_LATER}",
+            )
+
+    def see_held(self, name: str, absent: pl.Series, many: int) -> None:
+        """See that no record of some is absent.
+
+        Args:
+            name: Of the collection.
+            absent: Ids that are listed, and were not fetched yet.
+            many: How many were requested.
+
+        Raises:
+            NotHeld: There are such.
+        """
+        if absent.len():
+            raise NotHeld(
+                f"{absent.len():,} of {many:,} {name} are not held yet: {absent.to_list()[:5]}",
+                cure=f"sync() goes on with them, holdings() says how far it is; {_LATER}",
+            )
+
+    def see_given(self, name: str, others: pl.Series, many: int) -> None:
+        """See that no record is outside of the given units, where these are a part; see `see_held`.
+
+        Raises:
+            NotHeld: There are such.
+        """
+        if self.settings.units is not None and others.len():
+            raise NotHeld(
+                f"{others.len():,} of {many:,} {name} are not in this mirror of "
+                f"{len(self.settings.units):,} given units: {others.to_list()[:5]}; the register "
+                "may have them",
+                cure="add units: fk.Mirror(…, units=…).sync(), or use the register: "
+                "fk.use(fk.LIVE), or a mirror of all units",
+            )
 
     def scan(
         self, name: str, ids: pl.Series | None = None, *, names: bool | None = None

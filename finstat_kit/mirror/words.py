@@ -65,41 +65,17 @@ def citation(run: Run, day: date, lang: Lang) -> str:
     return f"{name[0].upper() if own else name[0]}{name[1:]}{copied}."
 
 
-def not_held(text: str, cure: str, day: date | None = None) -> NotHeld:
-    """Return the error for what a mirror does not hold; a later day than a frozen one may."""
-    return NotHeld(text, cure=cure if day is None else f"take a later day than {day}, or {cure}")
-
-
 def not_there(what: str) -> NotHeld:
     """Return the error for what no mirror holds."""
-    return not_held(f"a mirror does not hold {what}", "use the register: fk.use(fk.LIVE)")
+    return NotHeld(f"a mirror does not hold {what}", cure="use the register: fk.use(fk.LIVE)")
 
 
 def not_listed(given: int, fault: str) -> NotHeld:
     """Return the error for what a mirror of given units cannot say of the register."""
-    return not_held(
+    return NotHeld(
         f"this mirror of {given:,} given units {fault}",
-        "use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and scan() of "
-        "each collection have what is of these units",
-    )
-
-
-def not_given(name: str, ids: list[int], many: int, given: int, day: date | None) -> NotHeld:
-    """Return the error for records that are not those of the given units.
-
-    Args:
-        name: Of the collection.
-        ids: Those records.
-        many: How many were requested.
-        given: Number of the given units.
-        day: Of a frozen state.
-    """
-    return not_held(
-        f"{len(ids):,} of {many:,} {name} are not in this mirror of {given:,} given units: "
-        f"{ids[:5]}; the register may have them",
-        "add units: fk.Mirror(…, units=…).sync(), or use the register: fk.use(fk.LIVE), or a "
-        "mirror of all units",
-        day,
+        cure="use the register: fk.use(fk.LIVE), or a mirror of all units; fk.units.ids() and "
+        "scan() of each collection have what is of these units",
     )
 
 

@@ -769,9 +769,9 @@ def test_an_extract_is_whole_or_refused(register: Watched, tmp_path: Path, name:
         mirror.sync()
     ids = mirror.units.ids()
 
-    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) go on"):
+    with pytest.raises(fk.UsageError, match=rf"{name} are not held yet: \[\d.*sync\(\) goes on"):
         mirror.extract(tmp_path / "small", ids)
-    with pytest.raises(fk.UsageError, match=r"are not held yet: \[\d.*take a later day"):
+    with pytest.raises(fk.UsageError, match=r"are not held yet: \[\d.*take a later one"):
         mirror.as_of(FIRST).extract(tmp_path / "small", ids)
     assert [path.name for path in tmp_path.iterdir()] == ["ruz"]
 

@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from finstat_kit.errors import MirrorError
-from finstat_kit.frames.reports.cells import Ints, reasons_by_record, values_of
+from finstat_kit.frames.reports.cells import CellReader, Ints, values_of
 from finstat_kit.mirror.storage.rows import FILLED, LENGTHS, TEXTS, digests
 from finstat_kit.protocol import wire
-from finstat_kit.protocol.forms import Form, FormOf
+from finstat_kit.protocol.forms import FormOf
 
 STORED: Final = pl.Schema(
     {
@@ -158,22 +158,13 @@ def _widths(
         at: Of each table, the place of its report.
         table: Of each table, its place within the report.
     """
-    held = lengths.list.len().fill_null(0).to_numpy() > 0
-    open_ = held.copy()
-    for _, applies in reasons_by_record(reports, held):
-        open_ &= ~applies
-    templates, sizes = reports["idSablony"], lengths.to_list()
+    unfit = CellReader(form_of).unfit(reports, lengths)["report_id"]
+    templates = reports["idSablony"].set(reports["id"].is_in(unfit.implode()), None)
     widths = np.zeros(len(at), dtype=np.int64)
-    for template in templates.filter(pl.Series(open_)).drop_nulls().unique():
-        form: Form | None = form_of(template)
-        if form is None or not form.tables:
-            continue
-        wanted = [layout.cells for layout in form.tables]
-        own = open_ & (templates == template).fill_null(value=False).to_numpy()
-        fits = np.array(
-            [is_own and size == wanted for is_own, size in zip(own, sizes, strict=True)]
-        )
-        rows = np.flatnonzero(fits[at])
+    for template in templates.drop_nulls().unique():
+        form = form_of(template)
+        assert form is not None  # reports fit it
+        rows = np.flatnonzero((templates == template).fill_null(value=False).to_numpy()[at])
         widths[rows] = np.array([len(layout.columns) for layout in form.tables])[table[rows]]
     return widths
 
