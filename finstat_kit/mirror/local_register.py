@@ -340,7 +340,7 @@ class LocalRegister(Register):
         return Figures(state, self._source.shipped_first, self._source.register_first)
 
     def _source_name(self, lang: Lang) -> str:
-        return words.source_text(self._folder.complete().settings, self.today, lang)
+        return words.source_text(self._folder.complete(), self.today, lang)
 
     def _citation(self, lang: Lang) -> str:
         return words.citation(self._folder.complete(), self.today, lang)

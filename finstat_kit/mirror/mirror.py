@@ -184,7 +184,7 @@ class Mirror(LocalRegister):
             max_missing, progress,
         )  # fmt: skip
         if dry_run:
-            return sync.plan(full=bool(full))
+            return sync.plan(full=bool(full), anew=bool(anew))
         with self._folder.writing():
             return sync.go(full=bool(full), anew=bool(anew))
 

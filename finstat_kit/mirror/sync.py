@@ -100,15 +100,12 @@ class Sync:
         self.folder.sweep()
         return self._report.frame()
 
-    def plan(self, *, full: bool) -> pl.DataFrame:
+    def plan(self, *, full: bool, anew: bool = False) -> pl.DataFrame:
         """Return how many requests it takes; nothing is written.
 
         What lists and records not yet read will name is estimated.
         """
-        run = self.folder.newest()
-        return self._plan(run or Run(FORMAT, 0, Settings("", None)), full=full)
-
-    def _plan(self, run: Run, *, full: bool) -> pl.DataFrame:
+        run = (None if anew else self.folder.newest()) or Run(FORMAT, 0, Settings("", None))
         settings, since, new = run.settings, wire.BEGINNING, dict[str, int]()
         if run.points:
             since = _day_before(run.newest.started)
@@ -238,7 +235,7 @@ class Sync:
             if run is not None and run.settings.units is not None:
                 former = pl.DataFrame({"id": run.settings.units, "ico": None}, schema=GIVEN)
                 self.given = former if self.given is None else pl.concat([former, self.given])
-        planned = self._plan(Run(FORMAT, 0, Settings("", None)), full=True)
+        planned = self.plan(full=True, anew=True)
         many, rate = int(planned["requests"].sum()), self.register.rate
         time = "" if rate is None else f", about {duration(many / rate)}"
         warn(

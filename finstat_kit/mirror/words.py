@@ -40,28 +40,23 @@ def repr_of_mirror(path: Path, run: Run | None, point: Point | None, day: date |
     settings = run.settings if run else None
     kind = "SAMPLE DATA " if settings and settings.invented else ""
     source = settings.name if settings else "nothing yet"
-    part = ""
-    if settings and settings.units is not None:
-        part = f", given units: {len(settings.units):,}"
-    state = f"as of {point.started}" if point else "no complete sync yet"
-    if run and run.pulled:
-        state += f", pulled from {run.pulled.url}"
+    state = ", no complete sync yet"
+    if run and point:
+        state = _copied(run, point.started, "en", pulled=True)
     at, frozen = ("", "") if day is None else (f"@{day}", ", read-only")
-    return f"{kind}<Mirror {path}{at} of {source}{part}, {state}{frozen}>"
+    return f"{kind}<Mirror {path}{at} of {source}{state}{frozen}>"
 
 
-def source_text(settings: Settings, day: date, lang: Lang) -> str:
+def source_text(run: Run, day: date, lang: Lang) -> str:
     """Name the source of a copy, for titles: the register, the part copied, and the day."""
-    return f"{_name(settings, lang)}{_copied(settings, day, lang)}"
+    return f"{_name(run.settings, lang)}{_copied(run, day, lang)}"
 
 
 def citation(run: Run, day: date, lang: Lang) -> str:
     """Return one line for a footnote: the source with its address and licence."""
     name = _name(run.settings, lang, cited=True)
     own = "://" not in name  # the case of an address is kept
-    copied = _copied(run.settings, day, lang)
-    if run.pulled:
-        copied += f", {_WORDS[lang]['pulled']} {run.pulled.url}"
+    copied = _copied(run, day, lang, pulled=True)
     return f"{name[0].upper() if own else name[0]}{name[1:]}{copied}."
 
 
@@ -85,8 +80,10 @@ def _name(settings: Settings, lang: Lang, *, cited: bool = False) -> str:
     return source_name(settings.register, settings.invented is not None, lang, cited=cited)
 
 
-def _copied(settings: Settings, day: date, lang: Lang) -> str:
-    words, part = _WORDS[lang], ""
-    if settings.units is not None:
-        part = f", {words['given'].format(number_format.whole(len(settings.units), lang))}"
-    return f"{part}, {words['copied']} {day}"
+def _copied(run: Run, day: date, lang: Lang, *, pulled: bool = False) -> str:
+    words, units = _WORDS[lang], run.settings.units
+    part = ""
+    if units is not None:
+        part = f", {words['given'].format(number_format.whole(len(units), lang))}"
+    source = f", {words['pulled']} {run.pulled.url}" if pulled and run.pulled else ""
+    return f"{part}, {words['copied']} {day}{source}"

@@ -311,7 +311,8 @@ def test_a_mirror_is_synced_described_and_verified(tmp_path: Path) -> None:
     assert again.stdout.splitlines()[1].startswith("units,20")
     assert ",0,0,0,0," in again.stdout.splitlines()[1]
     assert told.stdout == (
-        f"SAMPLE DATA <Mirror {folder} of finstat_kit sample; seed=0; units=60, as of 2026-06-30>\n"
+        f"SAMPLE DATA <Mirror {folder} of finstat_kit sample; seed=0; units=60, "
+        "copied as of 2026-06-30>\n"
     )
     assert (well.exit_code, ill.exit_code) == (0, 1)
     assert "it is not as it was written" in ill.stdout.splitlines()[1]

@@ -64,7 +64,7 @@ def test_an_extract_says_what_it_is(small: fk.Register) -> None:
     assert small.cite(lang="sk") == (
         "Vymyslené údaje ukážky finstat_kit, dané jednotky: 3, kópia k 2026-07-01."
     )
-    assert "seed=0; units=100, given units: 3, as of 2026-07-01>" in repr(small)
+    assert "seed=0; units=100, given units: 3, copied as of 2026-07-01>" in repr(small)
 
 
 @pytest.mark.parametrize(

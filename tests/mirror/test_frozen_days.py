@@ -166,7 +166,7 @@ def test_the_name_with_a_day_is_the_frozen_day(
     assert fk.units.count() == 60
     assert repr(fk.register()) == (
         f"SAMPLE DATA <Mirror {mirror.path}@2026-06-30 of finstat_kit sample; seed=0; units=60, "
-        "as of 2026-06-30, read-only>"
+        "copied as of 2026-06-30, read-only>"
     )
     assert fk.cite(lang="en").endswith("copied as of 2026-06-30.")
     assert mirror.units.count() > 60

@@ -327,7 +327,7 @@ def test_what_it_does_not_hold_is_said(
 
 def test_it_says_which_units_it_shows(three: fk.Mirror) -> None:
     """In its repr, its citation, a chart's note and pickers; figures of others are not held."""
-    assert "given units: 3, as of" in repr(three)
+    assert "given units: 3, copied as of" in repr(three)
     assert "sample, given units: 3, copied as of" in three.cite(lang="en")
     assert "ukážky finstat_kit, dané jednotky: 3, kópia k" in three.cite(lang="sk")
     records = three.units.scan().collect()

@@ -250,8 +250,8 @@ def test_a_mirror_of_a_sample_says_so(tmp_path: Path) -> None:
     mirror.sync()
 
     assert repr(mirror) == (
-        f"SAMPLE DATA <Mirror {tmp_path / 'ruz'} of finstat_kit sample; seed=0; units=100, as of "
-        "2026-06-30>"
+        f"SAMPLE DATA <Mirror {tmp_path / 'ruz'} of finstat_kit sample; seed=0; units=100, "
+        "copied as of 2026-06-30>"
     )
     assert mirror.today == date(2026, 6, 30)
     assert mirror.invented

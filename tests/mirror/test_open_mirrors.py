@@ -49,7 +49,8 @@ def said(mirror: fk.Mirror) -> Said:
 
 
 def expected(path: Path) -> Said:
-    text = f"SAMPLE DATA <Mirror {path} of finstat_kit sample; seed=0; units=40, as of 2026-07-02>"
+    source = "finstat_kit sample; seed=0; units=40"
+    text = f"SAMPLE DATA <Mirror {path} of {source}, copied as of 2026-07-02>"
     return Said(DAY, True, text)
 
 
