@@ -360,7 +360,7 @@ def test_the_foot_names_the_sample() -> None:
 
     register = fk.Register("http://127.0.0.1:9")
     assert isinstance(register._source, Requested)
-    register._source.fetched.codelists["regions"] = fk.regions()
+    register._source._codelists["regions"] = fk.regions()
     with fk.using(register):
         ax = fk.plot_counts(all_units(), lang="en", ax=axes())
     real = written(ax)

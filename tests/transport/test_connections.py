@@ -170,7 +170,7 @@ with multiprocessing.get_context("fork").Pool(3) as pool:
         """
 held, over = threading.Event(), threading.Event()
 def hold():
-    with reg._session.exchange._lock, reg._source.fetched.lock:
+    with reg._session.exchange._lock, reg._source.lock:
         held.set()
         over.wait()
 thread = threading.Thread(target=hold)

@@ -43,29 +43,22 @@ _BATCH: Final = 2_000  # records that wait to become a frame; a report has 10 kB
 _MOST_REQUESTS: Final = 10_000
 
 
-class Fetched:
-    """The codelists and forms of a register, each fetched once."""
+class Requested(Source):
+    """What answers for a register by requests."""
 
-    def __init__(self) -> None:
-        self.codelists: dict[str, pl.DataFrame] = {}
-        self.forms: dict[int, Form | None] = {}
-        self.listed_forms: list[Form] | None = None
-        self._lock = threading.Lock()
-        self._process = os.getpid()
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        # Each fetched once.
+        self._codelists: dict[str, pl.DataFrame] = {}
+        self._forms: dict[int, Form | None] = {}
+        self._listed_forms: list[Form] | None = None
+        self._lock, self._process = threading.Lock(), os.getpid()
 
     @property
     def lock(self) -> threading.Lock:
         """The lock of whoever fetches; a forked child, which might wait for ever, is refused."""
         refuse_child(self._process)
         return self._lock
-
-
-class Requested(Source):
-    """What answers for a register by requests."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__(session)
-        self.fetched = Fetched()
 
     def page(
         self, query: Query, seen: int | None = None, stop: threading.Event | None = None
@@ -81,7 +74,34 @@ class Requested(Source):
         self, name: str, ids: pl.Series, allowance: Allowance = ANY, *, null_rows: bool
     ) -> pl.DataFrame:
         """Request records."""
-        return fetch_records(KINDS[name], ids.to_list(), self, allowance, null_rows=null_rows)
+        kind = KINDS[name]
+        frames: list[pl.DataFrame] = []
+        batch: list[Record] = []
+        missing_ids: list[int] = []
+
+        def so_far() -> pl.DataFrame:
+            last = kind.frame(batch)
+            return pl.concat([*frames, last], rechunk=True) if frames else last
+
+        fetched = self._in_order(kind, ids, allowance.max_requests, null_rows=null_rows)
+        working = self.session.working("records", len(ids), so_far, allowance.progress)
+        with working as advance, closing(fetched):
+            for id_, record in fetched:
+                if isinstance(record, ProtocolError) and not null_rows:
+                    raise record
+                if not isinstance(record, RegisterError):
+                    batch.append(record)
+                elif null_rows:
+                    batch.append(kind.shape(id=id_))
+                else:
+                    missing_ids.append(id_)
+                advance(1)
+                if len(batch) >= _BATCH:
+                    frames.append(kind.frame(batch))
+                    batch.clear()
+        if missing_ids:
+            raise not_found(missing_ids, len(ids), so_far())
+        return so_far()
 
     def scan(self, name: str, changed_since: Since, get: Get) -> pl.LazyFrame:
         """Refuse a scan."""
@@ -122,7 +142,7 @@ class Requested(Source):
     def codelist(self, name: str, *, refresh: bool = False) -> pl.DataFrame:
         """Request a codelist at the first call."""
         # A clone, which shares the data: what a user does to the frame stays with the user.
-        known = self.fetched.codelists
+        known = self._codelists
         if name not in known or refresh:
             request = requests.codelist(wire.CODELISTS[name])
             known[name] = self._cached_for_the_day(request, refresh=refresh)
@@ -131,8 +151,8 @@ class Requested(Source):
     def form(self, template: int, *, refresh: bool = False) -> Form | None:
         """Request a form at the first call."""
         # Threads that need the same form wait for the one that requests it.
-        with self.fetched.lock:
-            if template not in self.fetched.forms or refresh:
+        with self.lock:
+            if template not in self._forms or refresh:
                 form = None
                 try:
                     request = requests.template(template)
@@ -141,22 +161,22 @@ class Requested(Source):
                     pass
                 except KeyboardInterrupt as interrupt:
                     raise Interrupted("interrupted while a template was requested") from interrupt
-                self.fetched.forms[template] = form
-            return self.fetched.forms[template]
+                self._forms[template] = form
+            return self._forms[template]
 
     def forms(self, *, refresh: bool = False) -> list[tuple[Form, bool]]:
         """Request the list of forms at the first call."""
-        with self.fetched.lock:
-            if self.fetched.listed_forms is None or refresh:
-                self.fetched.listed_forms, with_tables = self._cached_for_the_day(
+        with self.lock:
+            if self._listed_forms is None or refresh:
+                self._listed_forms, with_tables = self._cached_for_the_day(
                     requests.templates(), refresh=refresh
                 )
                 if with_tables:
-                    self.fetched.forms |= {form.id: form for form in self.fetched.listed_forms}
+                    self._forms |= {form.id: form for form in self._listed_forms}
             return [
                 (whole or form, whole is not None)
-                for form in self.fetched.listed_forms
-                for whole in [self.fetched.forms.get(form.id)]
+                for form in self._listed_forms
+                for whole in [self._forms.get(form.id)]
             ]
 
     def filings(self, units: pl.DataFrame, wanted: Wanted, progress: bool | None) -> pl.DataFrame:
@@ -178,6 +198,46 @@ class Requested(Source):
         from finstat_kit.client.collections import figures
 
         return figures.figures_and_reports(self, unit, filed)
+
+    def _in_order(
+        self, kind: Kind[Record], ids: pl.Series, max_requests: int | None, *, null_rows: bool
+    ) -> Generator[Outcome, None, None]:
+        """Yield each id, in their order, with its record or the error of that record alone.
+
+        Args:
+            kind: Kind of records.
+            ids: None repeated.
+            max_requests: Maximum number of requests for records that the cache does not have.
+            null_rows: Whether a record that the register fails to send, or a proxy before it, is
+                taken for a fault of that record as long as the register is not down; see
+                `unless_down`.
+
+        Raises:
+            UsageError: More requests than *max_requests*, before the first record.
+            RegisterError: Any fault that does not concern a single record, after all records
+                before it.
+        """
+        exchange = self.session.exchange
+        cached_ids = _unchanged(self, kind, ids.to_list(), max_requests)
+        faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError)
+        faults += DOUBTFUL if null_rows else ()
+
+        def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
+            if stop.is_set():
+                raise Stopped  # without another request
+            request: Request[Record] = requests.record(kind, id_)
+            try:
+                return (exchange.cached_or_sent if id_ in cached_ids else exchange.get)(
+                    request, stop
+                )
+            except faults as error:
+                return error
+
+        fetched = in_order(ids, fetch, self.session.connections)
+        with closing(fetched):  # an error ends its threads at once
+            yield from (
+                unless_down(fetched, self.session, kind, ids.to_list()) if null_rows else fetched
+            )
 
     def _cached_for_the_day(
         self, request: Request[T], stop: threading.Event | None = None, *, refresh: bool = False
@@ -220,84 +280,6 @@ def records_with_gaps(name: str, ids: pl.Series, source: Source) -> pl.DataFrame
     The number of requests has been checked already.
     """
     return source.records(name, ids, Allowance(ids.len(), progress=False), null_rows=True)
-
-
-def records_in_order(
-    kind: Kind[Record],
-    ids: Sequence[int],
-    source: Source,
-    max_requests: int | None,
-    *,
-    null_rows: bool,
-) -> Generator[Outcome, None, None]:
-    """Yield each id, in their order, with its record or the error of that record alone.
-
-    Args:
-        kind: Kind of records.
-        ids: None repeated.
-        source: What answers.
-        max_requests: Maximum number of requests for records that the cache does not have.
-        null_rows: Whether a record that the register fails to send, or a proxy before it, is taken
-            for a fault of that record as long as the register is not down; see `unless_down`.
-
-    Raises:
-        UsageError: More requests than *max_requests*, before the first record.
-        RegisterError: Any fault that does not concern a single record, after all records before it.
-    """
-    exchange, cached_ids = source.session.exchange, _unchanged(source, kind, ids, max_requests)
-    faults: tuple[type[RegisterError], ...] = (NotFound, ProtocolError)
-    faults += DOUBTFUL if null_rows else ()
-
-    def fetch(id_: int, stop: threading.Event) -> Record | RegisterError:
-        if stop.is_set():
-            raise Stopped  # without another request
-        request: Request[Record] = requests.record(kind, id_)
-        try:
-            return (exchange.cached_or_sent if id_ in cached_ids else exchange.get)(request, stop)
-        except faults as error:
-            return error
-
-    fetched = in_order(ids, fetch, source.session.connections)
-    with closing(fetched):  # an error ends its threads at once
-        yield from unless_down(fetched, source.session, kind, ids) if null_rows else fetched
-
-
-def fetch_records(
-    kind: Kind[Record],
-    ids: Sequence[int],
-    source: Source,
-    allowance: Allowance = ANY,
-    *,
-    null_rows: bool,
-) -> pl.DataFrame:
-    """Fetch the records of ids as a frame; see `records_in_order` and `Collection.get`."""
-    frames: list[pl.DataFrame] = []
-    batch: list[Record] = []
-    missing_ids: list[int] = []
-
-    def so_far() -> pl.DataFrame:
-        last = kind.frame(batch)
-        return pl.concat([*frames, last], rechunk=True) if frames else last
-
-    fetched = records_in_order(kind, ids, source, allowance.max_requests, null_rows=null_rows)
-    working = source.session.working("records", len(ids), so_far, allowance.progress)
-    with working as advance, closing(fetched):
-        for id_, record in fetched:
-            if isinstance(record, ProtocolError) and not null_rows:
-                raise record
-            if not isinstance(record, RegisterError):
-                batch.append(record)
-            elif null_rows:
-                batch.append(kind.shape(id=id_))
-            else:
-                missing_ids.append(id_)
-            advance(1)
-            if len(batch) >= _BATCH:
-                frames.append(kind.frame(batch))
-                batch.clear()
-    if missing_ids:
-        raise not_found(missing_ids, len(ids), so_far())
-    return so_far()
 
 
 def not_found(missing: list[int], number: int, partial: pl.DataFrame) -> NotFound:

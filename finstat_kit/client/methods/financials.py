@@ -229,16 +229,9 @@ def _records_given(units: Given) -> pl.DataFrame | None:
         units = units.collect()
     if not isinstance(units, pl.DataFrame) or not {"id", _OF_UNITS[1]} <= {*units.columns}:
         return None
-    if units.schema["idUctovnychZavierok"] not in (pl.List(pl.Int64), pl.List(pl.Null), pl.Null):
-        raise invalid(
-            "units",
-            ...,
-            f": the column 'idUctovnychZavierok' is {units.schema['idUctovnychZavierok']}",
-            give="records as fk.units.get returns them",
-        )
     given_frames.ids(units, "units")
     schema = pl.Schema({name: KINDS["units"].schema[name] for name in _OF_UNITS})
-    for name in _OF_UNITS[2:]:
+    for name in _OF_UNITS[1:]:
         dtype = units.schema.get(name, pl.Null())
         if not assemble.holds(dtype, schema[name]):
             raise invalid(

@@ -95,6 +95,8 @@ def holds(dtype: pl.DataType, expected: pl.DataType) -> bool:
     """Return whether a column of a type can have the values of another."""
     if dtype == pl.Null:
         return True
+    if isinstance(expected, pl.List):
+        return dtype in (expected, pl.List(pl.Null))
     if isinstance(expected, pl.String | pl.Enum):
         return isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if expected == pl.Date:
