@@ -959,9 +959,9 @@ MUTATIONS = [
     ),
     Mutation(
         "no median is of fewer than five units",
-        "summary.py:spread",
-        "pl.when(units >= FEWEST)",
-        "pl.when(pl.len() >= FEWEST)",
+        "drawn_table.py:_of_boxes",
+        "unit.n_unique() >= FEWEST",
+        "pl.len() >= FEWEST",
         "test_no_median_is_of_fewer_than_five_units",
     ),
     Mutation(

@@ -14,11 +14,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 import finstat_kit as fk
-from finstat_kit.arguments import Lang
+from finstat_kit.arguments import Grouping, Lang
 from finstat_kit.charts.parts import drawing
-from finstat_kit.charts.values import figures
+from finstat_kit.charts.values import drawn_table, figures
 from finstat_kit.frames.financials import ratios
-from finstat_kit.frames.findings.summary import spread
 from tests.support.charts import PLACES as SAMPLE, of_2016
 from tests.support.examples import slow
 from tests.support.pictures import axes, check_legible, laid_out, tile_numbers, written
@@ -35,6 +34,11 @@ FORMER = {
     "materials_and_energy": "materials_and_energy_used",
     "debt_to_equity": "liabilities_to_equity",
 }
+
+
+def spread(frame: pl.DataFrame, item: str, by: Grouping) -> pl.DataFrame:
+    """Return the quartiles of each code, as they are drawn."""
+    return drawn_table.of_spread(frame, item, by, "en", None).rows.rename({"value": "median"})
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from finstat_kit.frames.counts.count_by import (
 from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of
-from finstat_kit.frames.findings.summary import FEWEST, spread
+from finstat_kit.frames.findings.summary import FEWEST, QUANTILES
 from finstat_kit.frames.places import groups, labels
 from finstat_kit.frames.text import number_format
 from finstat_kit.frames.text.catalogue import Words
@@ -39,6 +39,7 @@ _BETWEEN: Final = " · "
 _ABROAD: Final = "SKZZ"  # begins the codes of places that stand last in every order of values
 _NOT_ON_SCALE: Final = (None, groups.UNKNOWN, "00")  # of ages and sizes: not known
 _UNKNOWN: Final = ""  # the code of all rows without a known one
+_ENDS: Final = {"low": "p10", "q1": "p25", "q3": "p75", "high": "p90"}  # of boxes
 _WORDS: Final = Words("drawn_table")
 
 
@@ -217,7 +218,7 @@ def of_spread(
         # Groups without any value are in the notes alone.
         boxes = table.rows.filter(pl.col("n") > 0).with_columns(
             value=pl.when(pl.col("n") >= FEWEST).then("median"),
-            low="p10", q1="p25", q3="p75", high="p90", lost=0,
+            lost=0, **_ENDS,
         )  # fmt: skip
         notes = [*table.notes, *notes]
         return table._replace(rows=boxes, measure=_WORDS[lang]["boxes"], notes=notes)
@@ -391,12 +392,21 @@ def _of_boxes(
     codes = _labelled(present.select("code").unique(), by, lang, source, named)
     is_known = pl.col("code").is_in(codes.filter(kind="labelled")["code"].implode())
     coded = present.with_columns(code=pl.when(is_known).then("code").otherwise(pl.lit(_UNKNOWN)))
-    lost = coded.filter(pl.col("value") <= 0).group_by("code").len("lost")
+    number = pl.col("value")
+    unit = pl.col("unit_id") if "unit_id" in coded.columns else pl.int_range(pl.len())
+    ends = {name: number.quantile(QUANTILES[end], "linear") for name, end in _ENDS.items()}
+    is_enough = unit.n_unique() >= FEWEST
     rows = (
-        spread(coded, "value", "code")
-        .rename({"median": "value"})
+        coded.group_by("code")
+        .agg(
+            pl.when(is_enough).then(number.median()),
+            units=unit.n_unique(),
+            n=pl.len(),
+            lost=(number <= 0).sum(),
+            **{name: pl.when(is_enough).then(end) for name, end in ends.items()},
+        )
+        .sort("value", "code", descending=[True, False], nulls_last=True)
         .join(codes, on="code", how="left", maintain_order="left")
-        .join(lost, on="code", how="left", maintain_order="left")
         .with_columns(pl.col("kind").fill_null("unknown"))
     )
     if by in groups.ORDERED:

@@ -46,7 +46,7 @@ _STATISTICS: Final = pl.Schema(
         "by": pl.List(pl.String),
     }
 )
-_QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
+QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 _ORDERED: Final = " ordered"
 _ENTRY: Final = " entry"
 _OVER: Final = " over"
@@ -54,18 +54,6 @@ _UNDER: Final = " under"
 _UNKNOWN: Final = " unknown"
 _LEFT_OUT: Final = " left out"  # a pair with a year in thousands
 _WORDS: Final = Words("groups")
-SPREAD: Final = pl.Schema(
-    {
-        "code": pl.String(),
-        "units": pl.Int64(),
-        "n": pl.Int64(),
-        "low": pl.Float64(),
-        "q1": pl.Float64(),
-        "median": pl.Float64(),
-        "q3": pl.Float64(),
-        "high": pl.Float64(),
-    }
-)
 FEWEST: Final = 5  # units that a median of is shown
 
 
@@ -273,7 +261,7 @@ def _statistics(
             "n_codes"
         ),
         share_top5=pl.when(has_share).then(largest / pl.col("sum")),
-        **{name: _quantile(ordered, share) for name, share in _QUANTILES.items()},
+        **{name: _quantile(ordered, share) for name, share in QUANTILES.items()},
     ).drop(_ORDERED)
 
 
@@ -308,34 +296,3 @@ def _parts(table: pl.DataFrame, name: str) -> tuple[pl.Expr, pl.Expr]:
     if not set(ratios.columns_of(name)) <= set(table.columns):
         return nothing, nothing
     return ratios.sum_of(formula.over), ratios.sum_of(formula.under)
-
-
-def spread(frame: pl.DataFrame, item: str, by: str) -> pl.DataFrame:
-    """Return quartiles and whiskers of each code, by median, largest first.
-
-    The whiskers end at the 10th and the 90th percentile. Rows without a value or a code are left
-    out. ``n`` counts the values and ``units`` their distinct ``unit_id``, each row where there is
-    none; a code of fewer than five units has counts alone.
-    """
-    value = pl.col("value")
-    unit = pl.col("unit_id") if "unit_id" in frame.columns else pl.int_range(pl.len())
-    values = frame.select(
-        pl.col(by).cast(pl.String).alias("code"),
-        pl.col(item).cast(pl.Float64).alias("value"),
-        unit=unit,
-    ).filter(value.is_finite(), pl.col("code").is_not_null())
-    ends = {"low": "p10", "q1": "p25", "q3": "p75", "high": "p90"}
-    figures = {name: value.quantile(_QUANTILES[end], "linear") for name, end in ends.items()}
-    figures["median"] = value.median()
-    units = pl.col("unit").n_unique()
-    return (
-        values.group_by("code")
-        .agg(
-            units=units,
-            n=pl.len(),
-            **{name: pl.when(units >= FEWEST).then(of) for name, of in figures.items()},
-        )
-        .sort("median", "code", descending=[True, False], nulls_last=True)
-        .select(SPREAD.names())
-        .cast(SPREAD)
-    )
