@@ -11,7 +11,7 @@ import numpy as np
 from timing import Figure, side_by_side
 
 import finstat_kit as fk
-from finstat_kit.protocol.wire import UNITS, Reply
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.http import routes
 from finstat_kit.service.state import population
 from finstat_kit.service.state.line import Ints, Line
@@ -27,8 +27,7 @@ class Slow(fk.Register):
 
     def __init__(self, ids: Ints, *, page_size: int = 10_000) -> None:
         line = Line(ids, np.ones(len(ids), dtype=np.uint16))
-        store = population.default()
-        self._store = replace(store, lines={**store.lines, UNITS: line})
+        self._store = replace(population.default(), units=line)
         carrier = InProcess(self._answer)
         super().__init__("slow:", page_size=page_size, tries=1, transport=carrier)
 

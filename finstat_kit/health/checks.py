@@ -81,12 +81,6 @@ def _pages(of: Examined) -> Seen:
     return seen, ids.len() + after == total and not beyond and (ids.len() == 2 * _PAGE or not after)
 
 
-def _largest_page(of: Examined) -> Seen:
-    pages = of.register.units.pages(page_size=wire.MAX_PAGE)
-    height = next(pages).height
-    return f"{height:,} ids", height == wire.MAX_PAGE or pages.done
-
-
 def _window(of: Examined) -> Seen:
     units, first = of.register.units, of.register.today - timedelta(days=30)
     before = units.count(changed_since=first)
@@ -197,14 +191,12 @@ class Check(NamedTuple):
 _NAMES: Final = "entries with a name in both languages, and a known parent"
 _READ: Final = "a count, ids that ascend, records that can be read"
 _REFUSED: Final = "the client refuses this list or a record"
-_FULL: Final = f"{wire.MAX_PAGE:,} ids where as many are requested"
 _CHANGES: Final = "lists of changes have other ids: give an earlier day"
 _CODES: Final = f"{1 - _FEW_LABELS:.0%} of the codes or more are in their codelists"
 CHECKS: Final = (
     *(Check(name, partial(_codelist, name), _NAMES, "labels may be missing") for name in _LISTS),
     *(Check(name, partial(_collection, name), _READ, _REFUSED) for name in wire.LISTS),
     Check("pages", _pages, "full pages up to the end, and counts that fit", "bars will be wrong"),
-    Check("largest page", _largest_page, _FULL, "walks need more requests: give page_size=1_000"),
     Check("change window", _window, "its day holds on the second page", _CHANGES, "fail"),
     Check("day of change", _day, "a unit is listed for its day, not the next", _CHANGES, "fail"),
     Check("filters", _filters, "the IČO of a unit lists it; its form some", "not to use", "fail"),

@@ -54,7 +54,7 @@ def doctor(*, register: Register | str | None = None) -> pl.DataFrame:
         >>> report = fk.doctor(register=fk.sample())
         >>> report["status"].unique().to_list()
         ['ok']
-        >>> report.row(15)[:3]
+        >>> report.row(14)[:3]
         ('filters', 'ok', '1 of its IČO, 2,978 of 20,000 of its legal form')
     """
     rows = sorted(_rows(current.named(register)), key=lambda row: _WORST.index(row[1]))

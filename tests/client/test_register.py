@@ -488,8 +488,7 @@ from finstat_kit.service.state.line import Line
 from tests.support.memory import memory
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
-store = store_of({})
-reg = Sample(replace(store, lines=dict.fromkeys(store.lines, line)), strict=False)
+reg = Sample(replace(store_of({}), units=line), strict=False)
 def peak(limit):
     seen = sum(page.height for page in reg.units.pages(limit=limit, page_size=1_000))
     assert seen == limit, seen

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 import finstat_kit as fk
 from finstat_kit.client.sample import Sample
-from finstat_kit.protocol.wire import ANNUAL_REPORTS, REPORTS, STATEMENTS, UNITS, Reply
+from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings.store import with_filings
 from finstat_kit.service.http import routes
 from finstat_kit.service.state import population
@@ -33,14 +34,26 @@ def line_of(changes: Mapping[int, date]) -> Line:
     return Line(np.asarray(ids, dtype=np.int64), np.asarray(days, dtype=np.uint16))
 
 
+class SameIds(NamedTuple):
+    """Filings whose three id lines are that of the units, and which no unit made."""
+
+    units: Line
+
+    def line(self, collection: str) -> Line:
+        return self.units
+
+    def ids_of(self, unit: int, *, removed: bool) -> dict[str, object]:
+        return {}
+
+
 def store_of(changes: Mapping[int, date], *, like: Store | None = None) -> Store:
     """Return a store whose four id lines are *changes*: id and day of last change."""
     like = like or population.default()
     line = line_of(changes)
     n = len(line.ids)
     columns = {name: np.resize(column, n) for name, column in like.columns.items()}
-    lines = dict.fromkeys((UNITS, STATEMENTS, REPORTS, ANNUAL_REPORTS), line)
-    return Store(lines, columns, like.tables, like.places, like.codelists, like.today)
+    filings = SameIds(line)
+    return replace(like, units=line, columns=columns, filings=filings)
 
 
 def sample_of(changes: Mapping[int, date], *, strict: bool = False) -> Sample:

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from finstat_kit.errors import UsageError
-from finstat_kit.protocol.wire import UNITS
 from finstat_kit.service.state import population
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.store import LIVING, Store, day_number, ico_number
@@ -44,10 +43,7 @@ def published(
     new_columns = _drawn(store, n, record, forms)
     after = replace(
         store,
-        lines={
-            **store.lines,
-            UNITS: Line(np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])),
-        },
+        units=Line(np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])),
         columns={
             name: np.concatenate([column, new_columns[name]])
             for name, column in store.columns.items()
@@ -78,7 +74,7 @@ def changed(store: Store, ids: Ints, *, on: date | None = None, state: int | Non
     if state is not None:
         columns["state"] = columns["state"].copy()
         columns["state"][rows] = state
-    return replace(store, lines={**store.lines, UNITS: Line(line.ids, days)}, columns=columns)
+    return replace(store, units=Line(line.ids, days), columns=columns)
 
 
 def without(store: Store, ids: Ints) -> Store:
@@ -95,7 +91,7 @@ def without(store: Store, ids: Ints) -> Store:
     removed = set(line.ids[~keep].tolist())
     return replace(
         store,
-        lines={**store.lines, UNITS: Line(line.ids[keep], line.changed[keep])},
+        units=Line(line.ids[keep], line.changed[keep]),
         columns={name: column[keep] for name, column in store.columns.items()},
         removed=store.removed | removed,
         # The next unit published may get the same id.

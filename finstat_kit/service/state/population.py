@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from finstat_kit.errors import invalid
 from finstat_kit.protocol.shipped import facts
-from finstat_kit.protocol.wire import BEGINNING, UNITS
+from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import codelist_bodies, entries_of, places_of
 from finstat_kit.service.state.store import (
@@ -98,7 +98,7 @@ def draw(
     columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
     public = _fit_to_legal_forms(columns, tables, places, weights)
     line = Line(ids, _later(raw, changed, columns, public))
-    return Store({UNITS: line}, columns, tables, places, bodies, TODAY)
+    return Store(line, columns, tables, places, bodies, TODAY)
 
 
 @cache

@@ -61,8 +61,7 @@ class Store:
     """One state of a register of units, and of what they filed.
 
     Attributes:
-        lines: The ids of the units by the name of their endpoint; those of the other collections
-            where there are no *filings*.
+        units: The ids of the units.
         columns: What the records of units are made of, aligned with their ids.
         tables: What the code columns among them point into.
         places: What ``columns["place"]`` points into.
@@ -73,7 +72,7 @@ class Store:
         filings: The statements, reports and annual reports, None where there are none.
     """
 
-    lines: Mapping[str, Line]
+    units: Line
     columns: Mapping[str, NDArray[np.generic]]
     tables: Mapping[str, Sequence[str]]
     places: Sequence[Place]
@@ -83,15 +82,11 @@ class Store:
     removed: frozenset[int] = frozenset()
     filings: Filed | None = None
 
-    @property
-    def units(self) -> Line:
-        """The ids of the units."""
-        return self.lines[UNITS]
-
     def line(self, collection: str) -> Line:
         """Return the ids of a collection."""
-        if self.filings is None or collection == UNITS:
-            return self.lines[collection]
+        if collection == UNITS:
+            return self.units
+        assert self.filings is not None
         return self.filings.line(collection)
 
     def record(self, id_: int) -> Json | None:

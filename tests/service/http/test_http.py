@@ -220,8 +220,7 @@ from finstat_kit.client.sample import Sample
 from finstat_kit.service.state.line import Line
 from tests.support.registers import store_of
 line = Line(np.arange(1, 1_000_001), np.full(1_000_000, 9_000, dtype=np.uint16))
-store = store_of({})
-sample = Sample(replace(store, lines=dict.fromkeys(store.lines, line)), strict=False)
+sample = Sample(replace(store_of({}), units=line), strict=False)
 with sample.serve() as url:
     print(url, flush=True)
     sys.stdin.read()

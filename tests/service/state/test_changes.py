@@ -112,7 +112,7 @@ def test_only_day_and_state_of_the_named_units_change() -> None:
         "id": second, "stav": "ZMAZANÉ", "datumPoslednejUpravy": "2026-06-30",
     }  # fmt: skip
     assert deleted.columns["place"] is store.columns["place"]
-    assert deleted.lines[UNITS].ids is store.units.ids
+    assert deleted.units.ids is store.units.ids
     assert [deleted.record(id_) for id_ in others] == [store.record(id_) for id_ in others]
 
 
