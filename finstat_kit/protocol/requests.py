@@ -77,10 +77,6 @@ class Query:
         """The collection that is listed."""
         return next(name for name, endpoint in wire.LISTS.items() if endpoint == self.endpoint)
 
-    def sized(self, page_size: int) -> Query:
-        """Return the same query for pages of another size."""
-        return self if page_size == self.page_size else replace(self, page_size=page_size)
-
     def parameters(self) -> dict[str, str | int]:
         """Return the query as the register spells it [Lists of identifiers].
 

@@ -447,6 +447,6 @@ def test_what_is_not_found_among_invented_names_says_so(tmp_path: Path) -> None:
             says = f"^no unit matches '{text}': names and numbers are invented here$"
             with pytest.warns(RegisterWarning, match=says):
                 assert register.units.find(text).is_empty()
-        with pytest.warns(RegisterWarning, match="1 of 2 texts: 'tatry'; names and numbers"):
+        with pytest.warns(RegisterWarning, match="1 of 2 texts: 'tatry': names and numbers"):
             register.units.find(["tatry", ICO])
         assert register.units.find(ICO)["id"].to_list() == [ONE]

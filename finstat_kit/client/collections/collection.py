@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
@@ -11,16 +11,11 @@ from finstat_kit.calls import Checked
 from finstat_kit.client.collections.fetching import get_records
 from finstat_kit.client.collections.listing import Pages, query_of, walked
 from finstat_kit.client.source import Allowance, Source
-from finstat_kit.frames.text import unit_names
 from finstat_kit.protocol import wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date, timedelta
-
-
-_MATCHES: Final = pl.Schema({"id": pl.Int64(), "matched_by": unit_names.MATCHED_BY})
-_MOST_UNITS_LISTED: Final = 10  # units in an error
 
 
 class Collection(Checked):

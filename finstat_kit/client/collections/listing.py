@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from datetime import date
 from typing import Final, Self
 
@@ -130,7 +131,7 @@ class Pages(Iterator[pl.DataFrame]):
             raise StopIteration
         query = self._query
         if self._limit is not None:
-            query = query.sized(min(query.page_size, self._limit - self.count))
+            query = replace(query, page_size=min(query.page_size, self._limit - self.count))
         with attaching(
             lambda: None,
             lambda: _how_to_go_on(query, self.cursor, self.count, self._limit),

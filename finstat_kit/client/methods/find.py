@@ -33,21 +33,18 @@ def find(source: Source, text: str | Sequence[str] | pl.Series, limit: int | Non
         found.append(matches.with_columns(given=pl.lit(one)))
         if not numbers:
             absent.append(one)
-            why = source.why_missing("units", matches["id"])
-            if source.invented and not several:
-                why = f" {value_in_python(one)}: {INVENTED}{why}"
-            if why:
-                warn(f"no unit matches{why}")
         if len(numbers) > 1:
             kinds = " and ".join(f"by {kind} ({n:,})" for kind, n in numbers.items())
             warn(f"units match {value_in_python(one)} {kinds}: see the column matched_by")
         if matches.height < (number := sum(numbers.values())):
             best = f"the {matches.height:,} best of {number:,} units that match"
             warn(f"{best}; a greater limit returns more")
-    if several and absent:
+    why = source.why_missing("units", found[0]["id"])
+    why += f": {INVENTED}" if source.invented else ""
+    if absent and (several or why):
         shown = ", ".join(map(value_in_python, absent[:5])) + (" …" if len(absent) > 5 else "")
-        invented = f"; {INVENTED}" if source.invented else ""
-        warn(f"no unit matches {len(absent):,} of {len(texts):,} texts: {shown}{invented}")
+        share = f" {len(absent):,} of {len(texts):,} texts:" if several else ""
+        warn(f"no unit matches{share} {shown}{why}")
     matches = pl.concat(found)
     records = get_records("units", matches["id"], source, Allowance(progress=False), null_rows=True)
     return records.with_columns(matches.select("matched_by", *(["given"] if several else [])))
