@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 import polars as pl
@@ -20,7 +19,6 @@ _WRITTEN_OUT: Final = {
     " verejna obchodna spolocnost ": " vos ", " komanditna spolocnost ": " ks ",
     " jednoducha spolocnost na akcie ": " jsa ",
 }  # fmt: skip
-_FORM: Final = re.compile(rf"(?<= )(?:spol(?:ocnost)? )?(?:s r|{'|'.join(SHORT)}) $")
 _FORM_AT_END: Final = rf" (?:spol(?:ocnost)? )?(s r|{'|'.join(SHORT)}) $"
 # What the register adds to a name for a time.
 _STATE_AT_END: Final = " v (?:likvidacii|konkurze|restrukturalizacii) $"
@@ -50,21 +48,14 @@ def matching(
         limit: Maximum number of ids, None for all.
         whole: Whether a word may not be the beginning of one.
     """
-    query: str = pl.select(_joined(pl.lit(text))).item()
-    for written, short in _WRITTEN_OUT.items():
-        if query.endswith(written):
-            query = query.removesuffix(written) + short
-    bare = _FORM.sub("", query)
-    if bare.isspace():
-        bare = query
-    legal_form = "" if bare == query else query.split()[-1]
+    bare, legal_form = pl.select(*_without_form(_joined(pl.lit(text)))).row(0)
     name, terms = pl.col("words"), bare.split()
     lazy = (names if terms else names.clear()).lazy()
     for term in sorted(terms, key=len, reverse=True):  # the longest leaves the fewest
         lazy = lazy.filter(name.str.contains(f" {term}{' ' * whole}", literal=True))
     hits = lazy.collect(engine="streaming")
-    is_same = name.is_in([bare + form for form in _FORMS])
-    is_first = name.str.starts_with(bare.rstrip())
+    is_same = name.is_in([f" {bare} {form}" for form in _FORMS])
+    is_first = name.str.starts_with(f" {bare}")
     are_words = (name.str.contains(f" {term} ", literal=True) for term in terms)
     is_whole = pl.all_horizontal(pl.lit(value=True), *are_words)
     fit = 3 * is_same.cast(pl.Int8) + is_whole.cast(pl.Int8) + is_first.cast(pl.Int8)
@@ -85,15 +76,19 @@ def parted(texts: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 def parted_words(words: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """Return the parts of `parted` of names that are `prepared`."""
-    name = words.str.replace(_STATE_AT_END, " ")
+    return _without_form(words.str.replace(_STATE_AT_END, " "))
+
+
+def _without_form(name: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+    """Return the words of a name without the legal form at the end, and that form, or ""."""
     for written, short in _WRITTEN_OUT.items():
         name = name.str.replace(f"{written}$", short)
     bare = name.str.replace(_FORM_AT_END, " ").str.strip_chars()
     form = name.str.extract(_FORM_AT_END).str.replace("s r", "sro", literal=True).fill_null("")
     is_bare = bare == ""
     return (
-        pl.when(is_bare).then(name.str.strip_chars()).otherwise(bare),
-        pl.when(is_bare).then(pl.lit("")).otherwise(form),
+        pl.when(is_bare).then(name.str.strip_chars()).otherwise(bare).alias("bare"),
+        pl.when(is_bare).then(pl.lit("")).otherwise(form).alias("form"),
     )
 
 
