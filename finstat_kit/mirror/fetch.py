@@ -33,6 +33,7 @@ from finstat_kit.mirror.storage.files import legible
 from finstat_kit.mirror.storage.logs import TEMPLATES
 from finstat_kit.mirror.storage.rows import (
     NAMED,
+    OWNED,
     RECORD,
     REPORTS_OF,
     UNCHANGED,
@@ -212,22 +213,13 @@ class Templates:
         writer.append(*batches)
         self._kept |= bodies.keys()
 
-    def fetch_of(self, report: Record) -> None:
-        """Request the template of a report, if it is not kept."""
+    def refusal(self, report: Record) -> str | None:
+        """Request the template of a report, if it is not kept; return why it is not to be had."""
         template = getattr(report, "idSablony", None)
         if template and template not in self._kept:
             self.fetch([template])
-
-    def with_form(self, reports: list[Fetched]) -> list[Fetched]:
-        """Return reports; those whose template is not to be had are unreadable.
-
-        Cells are written once, each with its place in the template.
-        """
-        template_of = {id_: getattr(record, "idSablony", None) or 0 for id_, record in reports}
-        refusals: dict[int, Record | str] = {
-            template: f"template {template}: {reason}" for template, reason in self._refused.items()
-        }
-        return [(id_, refusals.get(template_of[id_], record)) for id_, record in reports]
+        reason = self._refused.get(template or 0)
+        return None if reason is None else f"template {template}: {reason}"
 
     def form(self, template: int) -> Form | None:
         """Return the form by which cells are read, None where the register has none."""
@@ -387,18 +379,17 @@ class Records:
                 if isinstance(record, RegisterError):
                     fetched.append((id_, record.message))
                 else:
-                    if name == "reports":  # its template too, while there is time
-                        self.templates.fetch_of(record)
-                    fetched.append((id_, record))
+                    # Cells are written once, each with its place in the template, which is
+                    # requested while there is time.
+                    refusal = self.templates.refusal(record) if name == "reports" else None
+                    fetched.append((id_, refusal or record))
                     self._readable[name] = id_
 
     def _commit(self, name: str, fetched: list[Fetched]) -> None:
         if not fetched:
             return
         writer, counts = self.writer, self._counts(name)
-        if name == "reports":
-            fetched = self.templates.with_form(fetched)
-        elif name != "units" and "reports" in self._left:
+        if name in OWNED and "reports" in self._left:
             named = [
                 id_ for _, record in fetched for id_ in getattr(record, REPORTS_OF, None) or ()
             ]

@@ -5,7 +5,6 @@ Two states are compared. What a sync wrote in between only says which units to l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -46,7 +45,6 @@ NEWS: Final = pl.Schema(
     }
 )
 _LOGS: Final = (*COLLECTIONS, "cells")  # that are compared
-_POINT: Final = re.compile(r"[0-9a-f]{16}")
 # Their changes are rows of filings, or say only that something else has changed.
 _LEFT_OUT: Final = (*OWNED.values(), wire.CHANGED)
 _FILING: Final = ("unit_id", *_KEYS.values())
@@ -58,13 +56,8 @@ def point_since(run: Run, since: object) -> Point:
     Raises:
         UsageError: There is none, or rows that it counted are lost.
     """
-    if isinstance(since, str) and _POINT.fullmatch(since):
-        point = next((point for point in run.points if point.id == since), None)
-        if point is None:
-            raise invalid(
-                "since", since, ": this mirror has no such point", give="a day, or another point"
-            )
-    else:
+    point = next((point for point in run.points if point.id == since), None)
+    if point is None:
         try:
             point = run.on(arguments.day("since", since, "one such as '2026-06-30', or a point"))
         except UsageError as error:
@@ -246,8 +239,8 @@ def written_since_mark(mirror: LocalRegister, write: Callable[[pl.DataFrame], No
                 for log in _LOGS:
                     state.files(log)  # what is lost now, the next sync brings back
                 warn(
-                    f"what is new since the point in {path} is not known{error.message}; the next "
-                    "call prints what is new from now on"
+                    f"what is new since the point in {path} is not known: {error}; the next call "
+                    "prints what is new from now on"
                 )
             else:
                 news = news_since(state.former(point), state, mirror._figures(state))
