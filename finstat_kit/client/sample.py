@@ -443,9 +443,7 @@ def _check_case(case: str | None) -> None:
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:
     settable = [name for name in UNIT_FIELDS if name not in ("id", "stav", "datumPoslednejUpravy")]
     for name in fields:
-        if name not in settable:
-            cure = f"{arguments.near(name, settable)}give some of {settable}"
-            raise UsageError(f"publish: {name!r} cannot be set", cure=cure)
+        arguments.one_of("field", name, tuple(settable))
     record = {
         name: arguments.day(name, value).isoformat() if isinstance(value, date) else value
         for name, value in fields.items()

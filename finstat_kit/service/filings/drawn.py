@@ -10,7 +10,7 @@ and the number of reports of each place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date
 from functools import cache, cached_property, lru_cache
 from math import gcd
 from typing import Any, Final
@@ -34,7 +34,7 @@ from finstat_kit.service.filings.filing import (
     drawn_case,
 )
 from finstat_kit.service.state.line import Ints
-from finstat_kit.service.state.population import legal_forms
+from finstat_kit.service.state.population import legal_forms, weights_of_days
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16
@@ -217,15 +217,13 @@ def _ends_of_days(number: int, places: int) -> Ints:
 @cache
 def _steps_of_days(year: int) -> Ints:
     """Return the cumulative weights of the days of the calendar year after *year*."""
-    first = date(year + 1, 1, 1)
-    weights = []
-    for number in range((date(year + 2, 1, 1) - first).days):
-        day = first + timedelta(days=number)
-        weight = {1: 4, 2: 8, 3: 30, 4: 12, 5: 12, 6: 40, 7: 20}.get(day.month, 5)
-        if day.month in (3, 6) and day.day >= 20:
-            weight *= 4
-        weights.append(weight if day.weekday() < 5 else weight // 4)
+    weights = weights_of_days(date(year + 1, 1, 1), date(year + 2, 1, 1), _weight)
     return np.cumsum(np.array(weights, dtype=np.int64))
+
+
+def _weight(day: date) -> int:
+    weight = {1: 4, 2: 8, 3: 30, 4: 12, 5: 12, 6: 40, 7: 20}.get(day.month, 5)
+    return 4 * weight if day.month in (3, 6) and day.day >= 20 else weight
 
 
 def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:

@@ -9,7 +9,7 @@ form is an organisation of theirs. The companies are left as they were drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -94,7 +94,8 @@ def draw(
         raise invalid("codelists", ..., "has a file without entries to draw units from")
     raw = _Raw(seed)
 
-    ids, changed = raw.ids(units, _LAST_UNIT_ID), _change_days(raw, units)
+    ids = raw.ids(units, _LAST_UNIT_ID)
+    changed = (day_number(FIRST_DAY) + raw.pick(_weights_of_days(), units)).astype(np.uint16)
     columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
     public = _fit_to_legal_forms(columns, tables, places, weights)
     line = Line(ids, _later(raw, changed, columns, public))
@@ -107,23 +108,23 @@ def default() -> Store:
     return draw()
 
 
-def _change_days(raw: _Raw, n: int) -> NDArray[np.uint16]:
-    """Draw change dates: more of late, a peak at the end of March, quiet at weekends."""
-    return (day_number(FIRST_DAY) + raw.pick(_weights_of_days(), n)).astype(np.uint16)
-
-
 @cache
 def _weights_of_days() -> list[int]:
-    weights = []
-    for number in range((TODAY - FIRST_DAY).days + 1):
-        day = FIRST_DAY + timedelta(days=number)
-        weight = 10 + 4 * (day.year - FIRST_DAY.year)
-        if day.month == 3 and day.day >= 20:
-            weight *= 7
-        elif day.month in (4, 6, 7):
-            weight *= 2
-        weights.append(weight if day.weekday() < 5 else weight // 4)
-    return weights
+    """Return weights of change dates: more of late, a peak at the end of March."""
+    return weights_of_days(FIRST_DAY, TODAY + timedelta(days=1), _weight)
+
+
+def weights_of_days(first: date, end: date, weight: Callable[[date], int]) -> list[int]:
+    """Return the weight of each day from *first* to before *end*, a quarter of it at weekends."""
+    days = (first + timedelta(days=number) for number in range((end - first).days))
+    return [weight(day) if day.weekday() < 5 else weight(day) // 4 for day in days]
+
+
+def _weight(day: date) -> int:
+    weight = 10 + 4 * (day.year - FIRST_DAY.year)
+    if day.month == 3 and day.day >= 20:
+        return 7 * weight
+    return 2 * weight if day.month in (4, 6, 7) else weight
 
 
 def _later(
