@@ -19,15 +19,7 @@ from finstat_kit.frames.findings.values import one_row_per_year
 # Why there is no change, the first that applies.
 REASONS: Final = ("no_value", "gap", "no_value_before", "months", "form", "sign")
 REASON: Final = pl.Enum(REASONS)
-_IDENTITY: Final[tuple[str, ...]] = (
-    "unit_id",
-    "ico",
-    "name",
-    "year",
-    "months",
-    "template",
-    "status",
-)
+_IDENTITY: Final = (*assemble.IDENTITY, "months", "template", "status")
 
 
 @calls.checked_call

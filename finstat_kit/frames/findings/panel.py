@@ -18,22 +18,17 @@ from finstat_kit.frames.findings.values import one_row_per_year
 from finstat_kit.frames.places import labels
 from finstat_kit.frames.reports.cells import REASON
 
+_STEPS: Final = ("enter", "stay", "return", "pause", "leave")  # of a unit, from year to year
 FLOWS: Final = pl.Schema(
     {
         "year": pl.Int32(),
-        "units": pl.Int64(),
-        "enter": pl.Int64(),
-        "stay": pl.Int64(),
-        "return": pl.Int64(),
-        "pause": pl.Int64(),
-        "leave": pl.Int64(),
-        "dissolved": pl.Int64(),
+        **dict.fromkeys(("units", *_STEPS, "dissolved"), pl.Int64()),
         "reasons": pl.List(pl.Struct({"reason": pl.String, "count": pl.Int64})),
         "incomplete": pl.Boolean(),
     }
 )
 # What belongs to a unit and not to one of its years.
-_OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "nace", "datumZalozenia", "datumZrusenia")
+_OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "nace", *assemble.DAYS)
 _PRESENT: Final = " present"
 _NO_ROW: Final = "no_filing_for_year"  # why a year has no row
 

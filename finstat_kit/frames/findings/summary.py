@@ -22,6 +22,7 @@ _MOST_GROUPS: Final = 2
 _TOP: Final = 5
 _REASONS: Final = pl.List(pl.Struct({"reason": pl.String, "count": pl.Int64}))
 _FORMS: Final = pl.List(pl.Struct({"template": pl.Int32, "count": pl.Int64}))
+QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 _STATISTICS: Final = pl.Schema(
     {
         "year": pl.Int32(),
@@ -33,11 +34,7 @@ _STATISTICS: Final = pl.Schema(
         "forms": _FORMS,
         "sum": pl.Float64(),
         "mean": pl.Float64(),
-        "p10": pl.Float64(),
-        "p25": pl.Float64(),
-        "median": pl.Float64(),
-        "p75": pl.Float64(),
-        "p90": pl.Float64(),
+        **dict.fromkeys(QUANTILES, pl.Float64()),
         "share_top5": pl.Float64(),
         "weighted": pl.Float64(),
         "n_excluded": pl.Int64(),
@@ -46,7 +43,6 @@ _STATISTICS: Final = pl.Schema(
         "by": pl.List(pl.String),
     }
 )
-QUANTILES: Final = {"p10": 0.1, "p25": 0.25, "median": 0.5, "p75": 0.75, "p90": 0.9}
 _ORDERED: Final = " ordered"
 _ENTRY: Final = " entry"
 _OVER: Final = " over"

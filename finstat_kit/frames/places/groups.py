@@ -41,9 +41,7 @@ _RECORDS: Final = "fk.units.get or fk.financials"
 # the words of charts, the column "by".
 OF_2_1: Final = {"section": "section_2_1", "division": "division_2_1"}
 GROUPS: Final = {
-    "section": Group("section_label", ("skNace",), _RECORDS),
-    "division": Group("division_label", ("skNace",), _RECORDS),
-    **{made_by: Group(f"{made_by}_label", ("skNace",), _RECORDS) for made_by in OF_2_1.values()},
+    **{by: Group(f"{by}_label", ("skNace",), _RECORDS) for by in (*OF_2_1, *OF_2_1.values())},
     "age": Group("age_label", ("datumZalozenia",), _RECORDS),
     "size_by_law": Group(
         "size_by_law_label",
