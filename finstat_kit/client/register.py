@@ -878,17 +878,18 @@ class Register(Inner, Checked):
             ``central_government``, ``summary`` (Boolean), ``fund`` (String), ``filed`` (Date),
             ``report_ids`` (List of Int64), ``counts`` (Boolean), ``superseded_by`` (Int64, the
             statement that counts instead) and ``reason`` (Enum, null for a readable filing):
-            ``deleted``, ``non_public``, ``unreadable``, ``not_held`` (a mirror without the unit or
-            some of its statements), ``not_own`` (a statement of another unit), ``period_mismatch``
-            (the period ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing
-            without a period has no year.
+            ``no_such_unit`` (no unit has the IČO, and the row no ``unit_id``), ``deleted``,
+            ``non_public``, ``unreadable``, ``not_held`` (a mirror without the unit or some of its
+            statements), ``not_own`` (a statement of another unit), ``period_mismatch`` (the period
+            ends before it begins), ``no_filing`` or ``no_filing_for_year``. A filing without a
+            period has no year.
 
         Raises:
             UsageError: *units* are neither ids nor IČO, or more than *max_requests*.
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
         Warns:
-            RegisterWarning: A year lies after the register's day; no unit has an IČO.
+            RegisterWarning: A year lies after the register's day.
 
         Example:
             >>> import finstat_kit as fk
@@ -986,7 +987,7 @@ class Register(Inner, Checked):
             RegisterError, Interrupted: With ``.partial``, the rows of the units finished so far.
 
         Warns:
-            RegisterWarning: A year lies after the register's day; no unit has an IČO.
+            RegisterWarning: A year lies after the register's day.
 
         Example:
             >>> import finstat_kit as fk
