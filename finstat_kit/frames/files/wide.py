@@ -92,14 +92,18 @@ def by_year(frame: pl.DataFrame, lang: Lang) -> Wide:
 
 
 def _heads(frame: pl.DataFrame, book: pl.DataFrame, lang: Lang) -> dict[str, str]:
-    """Return the heads of items, of ratios and of the numbers of one's own, by column."""
+    """Return the heads of items, of ratios and of the numbers of one's own, by column.
+
+    Of a column without a number there is none, unless that holds of all.
+    """
     heads: dict[str, str] = {}
     for name, dtype in frame.schema.items():
         meaning = book.filter(field=name)[f"meaning_{lang}"].item()
         is_value = meaning is None or ratios.quantity(name) or name == ratios.BELOW_CRISIS
-        if is_value and (dtype.is_numeric() or dtype == pl.Boolean) and frame[name].count():
+        if is_value and (dtype.is_numeric() or dtype == pl.Boolean):
             text = (meaning or name).partition(" (")[0]
             heads[name] = text if meaning is None else text[:1].upper() + text[1:]
+    heads = {name: head for name, head in heads.items() if frame[name].count()} or heads
     shown = [head.casefold() for head in heads.values()]
     return {
         name: head if shown.count(head.casefold()) == 1 else f"{head} ({name})"

@@ -133,6 +133,16 @@ def test_a_workbook_has_sheets_heads_and_a_codebook_in_the_language(
     assert rows[5][2] == ("podiel, 1 je 100 %" if lang == "sk" else "share, 1 is 100 %")
 
 
+def test_where_no_item_has_a_number_all_stand_with_their_reasons(tmp_path: Path) -> None:
+    """What was asked for is answered."""
+    path = tmp_path / "x.csv"
+    nothing = frame(sales=pl.Series([None] * 3, dtype=pl.Float64))
+    fk.write(nothing, path, wide="year", lang="en")
+    head, *rows = path.read_text(encoding="utf-8-sig").splitlines()
+    assert head == "Unit id,IČO,Name,Sales 2014,Sales 2015"
+    assert all(row.count(",") == 4 and row[-1] != "," for row in rows)
+
+
 @pytest.mark.parametrize(
     ("figures", "options", "fault"),
     [
