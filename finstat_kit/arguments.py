@@ -298,12 +298,32 @@ def positive(name: str, value: object) -> float:
     raise invalid(name, value, "is not allowed", give="a number above zero")
 
 
-def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
-    """Return the error of a name that is not there, with the near names.
+# What names were called in drafts of 0.1; said until 0.2.
+FORMER: Final = {
+    "NotFound": "errors.NotFound",
+    "Interrupted": "errors.Interrupted",
+    "codelists": "codelist",
+    "templates": "template",
+    "cells": "reports.cells",
+    "check_reports": "reports.check",
+    "attachments": "reports.files",
+    "download": "reports.download",
+    "statement_history": "statement",
+    "of_place": "town",
+}
 
+
+def no_attribute(owner: str, name: str, names: Iterable[str]) -> AttributeError:
+    """Return the error of a name that is not there, with what it is called now or the near names.
+
+    >>> no_attribute("fk", "check_reports", ["reports"])
+    AttributeError('fk has no check_reports: it is fk.reports.check now')
     >>> no_attribute("fk", "financial", ["financials", "filings"])
     AttributeError("fk has no financial: did you mean 'financials'?")
     """
+    now = FORMER.get(name, "")
+    if now.partition(".")[0] in names:
+        return AttributeError(f"{owner} has no {name}: it is {owner}.{now} now")
     public = () if name.startswith("_") else (one for one in names if not one.startswith("_"))
     meant = near(name, public).rstrip()
     return AttributeError(f"{owner} has no {name}{': ' * bool(meant)}{meant}")

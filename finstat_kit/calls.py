@@ -30,7 +30,7 @@ class Checked:
     if not TYPE_CHECKING:  # else every name would be one
 
         def __getattr__(self, name: str) -> object:
-            raise no_attribute(type(self).__name__, name, dir(type(self)))
+            raise no_attribute(type(self).__name__, name, dir(self))
 
     def __init_subclass__(cls) -> None:
         for name, member in list(vars(cls).items()):

@@ -18,6 +18,7 @@ import pytest
 
 import finstat_kit as fk
 from finstat_kit import errors
+from finstat_kit.arguments import FORMER
 from finstat_kit.client.source import Inner
 from finstat_kit.errors import PagingError, RateLimited, RegisterUnavailable
 from tests.mutate import MUTATIONS, found_tests, mutated, parsed
@@ -109,6 +110,36 @@ def circle_in(arrows: dict[str, set[str]]) -> list[str]:
 
 
 FOLDERS = sorted(p.parent.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("__init__.py"))
+
+
+@pytest.mark.parametrize(
+    ("owner", "former", "now"),
+    [
+        ("fk", "check_reports", "fk.reports.check"),
+        ("fk", "NotFound", "fk.errors.NotFound"),
+        ("fk.units", "of_place", "fk.units.town"),
+        ("reg", "statement_history", "Sample.statement"),
+        ("reg.units", "of_place", "Units.town"),
+    ],
+)
+def test_what_a_name_was_called_is_said(owner: str, former: str, now: str) -> None:
+    """Until 0.2, by the AttributeError; what is said is there."""
+    things = {"fk": fk, "reg": fk.sample(5)}
+    root, *path = owner.split(".")
+    thing = attrgetter(".".join(path))(things[root]) if path else things[root]
+
+    with pytest.raises(AttributeError, match=rf"has no {former}: it is {now} now$"):
+        getattr(thing, former)
+
+    assert callable(attrgetter(now.partition(".")[2].removeprefix("units."))(thing))
+    assert former not in dir(thing)
+
+
+def test_every_former_name_is_one_of_today() -> None:
+    """Or the advice would be an error."""
+    assert {name for name in FORMER if hasattr(fk, name)} == set()
+    of_fk = {name: now for name, now in FORMER.items() if name != "of_place"}
+    assert all(callable(attrgetter(now)(fk)) for now in of_fk.values())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
