@@ -98,9 +98,10 @@ def main(increment: int) -> None:
         before = memory("VmRSS")
         sample = fk.sample(2_000_000)
         ids = sample.units.ids()["id"]
-        # The register draws its filings with the first record and the first list of them.
+        # The register draws its filings with the first record, and each list with its first page.
         sample.units.get(ids.head(1))
-        sample.statements.ids(limit=1)
+        for collection in (sample.statements, sample.reports, sample.annual_reports):
+            collection.ids(limit=1)
         held = memory("VmRSS") - before
         subprocess.run([sys.executable, "-c", _MAKE, folder], check=True, cwd=Path(__file__).parent)
         sample.set_today("2026-07-02")
