@@ -14,7 +14,7 @@ import re
 from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -280,17 +280,30 @@ class Kind(Generic[R]):
         endpoint: Endpoint of one record, below ``/api``.
         listed: Endpoint of the list of their ids.
         shape: Shape of a record.
-        schema: Schema of a frame of records: always all columns, in the register's order.
     """
 
     def __init__(self, endpoint: str, listed: str, shape: type[R]) -> None:
         self.endpoint = endpoint
         self.listed = listed
         self.shape = shape
-        self._sent = pl.Schema({name: _dtype(hint) for name, hint in _field_types(shape).items()})
-        self.schema: Final = _schema(self._sent)
-        self._decoder = _decoder(shape)
-        self._none = self.schema.to_frame()  # nested columns take their time even without rows
+
+    # Each when it is first needed: a codelist needs none of them.
+    @cached_property
+    def schema(self) -> pl.Schema:
+        """Schema of a frame of records: always all columns, in the register's order."""
+        return _schema(self._sent)
+
+    @cached_property
+    def _sent(self) -> pl.Schema:
+        return pl.Schema({name: _dtype(hint) for name, hint in _field_types(self.shape).items()})
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[Any]:
+        return _decoder(self.shape)
+
+    @cached_property
+    def _none(self) -> pl.DataFrame:
+        return self.schema.to_frame()  # nested columns take their time even without rows
 
     @property
     def path(self) -> str:

@@ -217,13 +217,12 @@ def _ends_of_days(number: int, places: int) -> Ints:
 @cache
 def _steps_of_days(year: int) -> Ints:
     """Return the cumulative weights of the days of the calendar year after *year*."""
-    weights = weights_of_days(date(year + 1, 1, 1), date(year + 2, 1, 1), _weight)
-    return np.cumsum(np.array(weights, dtype=np.int64))
+    return np.cumsum(weights_of_days(date(year + 1, 1, 1), date(year + 2, 1, 1), _weight))
 
 
-def _weight(day: date) -> int:
-    weight = {1: 4, 2: 8, 3: 30, 4: 12, 5: 12, 6: 40, 7: 20}.get(day.month, 5)
-    return 4 * weight if day.month in (3, 6) and day.day >= 20 else weight
+def _weight(_: Ints, month: Ints, day: Ints) -> Ints:
+    weight = np.array([0, 4, 8, 30, 12, 12, 40, 20, 5, 5, 5, 5, 5])[month]  # by month
+    return np.where(np.isin(month, (3, 6)) & (day >= 20), 4 * weight, weight)
 
 
 def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
