@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
 import re
@@ -232,6 +231,8 @@ def near(value: object, choices: Iterable[str]) -> str:
     >>> near("equity_rato", ["equity", "equity_ratio", "sales"])
     "did you mean 'equity_ratio' or 'equity'? "
     """
+    import difflib  # only an error needs it
+
     written = {name.casefold(): name for name in choices}
     matches = difflib.get_close_matches(value.casefold(), written) if isinstance(value, str) else []
     quoted = " or ".join(repr(written[name]) for name in matches)

@@ -14,13 +14,12 @@ from finstat_kit import arguments
 from finstat_kit.arguments import Lang, Since, Years
 from finstat_kit.client.session import Session
 from finstat_kit.errors import RegisterError
-from finstat_kit.protocol import forms
-from finstat_kit.protocol.forms import Form
 from finstat_kit.protocol.records import Record
 from finstat_kit.protocol.requests import Page, Query
 
 if TYPE_CHECKING:
     from finstat_kit.frames.financials.items import Activity
+    from finstat_kit.protocol.forms import Form
 
 # An id, with its record or with the error of that record alone.
 Outcome = tuple[int, Record | RegisterError]
@@ -175,11 +174,11 @@ class Source(ABC):
 
     def shipped_first(self, template: int) -> Form | None:
         """Return the form by which cells are read: that of the package, else of the register."""
-        return forms.shipped(template) or self.form(template)
+        return _shipped(template) or self.form(template)
 
     def register_first(self, template: int) -> Form | None:
         """Return the form with whose captions items are compared: of the register, if it has it."""
-        return self.form(template) or forms.shipped(template)
+        return self.form(template) or _shipped(template)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle, within a LazyFrame, as that of the register, which may refuse."""
@@ -220,3 +219,9 @@ class Inner:
         Only the live host is called the Register of Financial Statements.
         """
         raise NotImplementedError
+
+
+def _shipped(template: int) -> Form | None:
+    from finstat_kit.protocol.forms import shipped  # compiles its patterns
+
+    return shipped(template)

@@ -11,17 +11,19 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
 import polars as pl
 
 from finstat_kit.errors import PagingError
-from finstat_kit.protocol import codelists, forms, wire
-from finstat_kit.protocol.forms import Form
+from finstat_kit.protocol import codelists, wire
 from finstat_kit.protocol.records import Id, Kind, Record, decoded
 from finstat_kit.protocol.wire import COUNT, MORE
+
+if TYPE_CHECKING:
+    from finstat_kit.protocol.forms import Form
 
 log = logging.getLogger("finstat_kit")
 T = TypeVar("T")
@@ -202,14 +204,16 @@ def record(kind: Kind[R], id_: int) -> Request[R]:
 
 def templates() -> Request[tuple[list[Form], bool]]:
     """Return the request of the list of templates [Details]."""
-    return Request(f"/api/{wire.TEMPLATES}", forms.parse_templates, cap=wire.CODELIST_CAP)
+    from finstat_kit.protocol.forms import parse_templates  # compiles its patterns
+
+    return Request(f"/api/{wire.TEMPLATES}", parse_templates, cap=wire.CODELIST_CAP)
 
 
 def template(id_: int) -> Request[Form]:
     """Return the request of a template [Details]."""
-    return Request(
-        f"/api/{wire.TEMPLATE}", lambda body: forms.parse_template(body, id_), {"id": id_}
-    )
+    from finstat_kit.protocol.forms import parse_template  # compiles its patterns
+
+    return Request(f"/api/{wire.TEMPLATE}", lambda body: parse_template(body, id_), {"id": id_})
 
 
 def attachment(id_: int, read: Callable[[bytes], bytes], cap: int) -> Request[bytes]:

@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from finstat_kit.protocol.forms import shipped
 from finstat_kit.protocol.shipped import facts
 from finstat_kit.service.state.line import Ints
 
@@ -112,6 +111,8 @@ class Sums:
     """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
     def __init__(self, form: int, places: Sequence[int]) -> None:
+        from finstat_kit.protocol.forms import shipped  # compiles its patterns
+
         template = shipped(form)
         assert template is not None
         tables = [template.tables[place] for place in places]
