@@ -76,10 +76,7 @@ def changed_since(value: object, today: Callable[[], date] | None = None) -> dat
         )
     if isinstance(value, str) and (days := _UNSIGNED.fullmatch(value)):
         raise invalid(
-            "changed_since",
-            value,
-            "is not a valid date",
-            give=f"'-{days[1]}' to count back",
+            "changed_since", value, "is not a valid date", give=f"'-{days[1]}' to count back"
         )
     return day("changed_since", value, _A_DAY if today is None else _A_DAY_OR_SPAN)
 
@@ -98,10 +95,7 @@ def span(name: str, value: object) -> float:
     ):
         return float(seconds)
     raise invalid(
-        name,
-        value,
-        "is not a valid duration",
-        give="a timedelta, '7d', '12h', '30min' or seconds",
+        name, value, "is not a valid duration", give="a timedelta, '7d', '12h', '30min' or seconds"
     )
 
 

@@ -183,12 +183,7 @@ class NotHeld(UsageError):
 
 
 def invalid(
-    argument: str | None,
-    value: object,
-    fault: str,
-    *,
-    give: str = "",
-    cure: str = "",
+    argument: str | None, value: object, fault: str, *, give: str = "", cure: str = ""
 ) -> UsageError:
     """Return the error of an argument, whose cure is ``give …`` or any other.
 

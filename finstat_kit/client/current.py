@@ -230,10 +230,7 @@ def _register_of(
         choices += f"\n  fk.use('mirror:{register}')   # the mirror in this folder"
     meant = arguments.near(register, ("live", "sample"))
     raise invalid(
-        name,
-        register,
-        "is not a register",
-        cure=f"{meant}give a URL, or one of\n{choices}",
+        name, register, "is not a register", cure=f"{meant}give a URL, or one of\n{choices}"
     )
 
 

@@ -510,10 +510,7 @@ class Register(Inner, Checked):
         )
 
     def panel(
-        self,
-        figures: pl.DataFrame | pl.LazyFrame,
-        *,
-        years: int | Iterable[int] | None = None,
+        self, figures: pl.DataFrame | pl.LazyFrame, *, years: int | Iterable[int] | None = None
     ) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Arrange figures as a panel, and count who enters, stays, leaves and returns.
 
@@ -539,11 +536,10 @@ class Register(Inner, Checked):
             ``flows``: one row per year: ``year`` (Int32), ``units`` with figures, of which
             ``enter`` (the first time), ``stay`` and ``return`` (after a gap); of those of the year
             before ``pause`` (figures follow later) and ``leave`` (none follow), of which
-            ``dissolved`` have a day of dissolution (Int64), by ``reasons`` (List of Struct:
-            ``reason``, ``count``); in the first year of the figures all but ``units`` are null;
-            ``incomplete`` (Boolean): in their last year, while its filings still arrive: until the
-            end of the next year, by the register's day. Both are of all years of *figures*, also
-            where *years* are fewer.
+            ``dissolved`` have a day of dissolution (Int64); in the first year of the figures all
+            but ``units`` are null; ``incomplete`` (Boolean): in their last year, while its filings
+            still arrive: until the end of the next year, by the register's day. Both are of all
+            years of *figures*, also where *years* are fewer.
 
         Raises:
             UsageError: An argument is wrong, a column is missing, no unit has figures in *years*,

@@ -93,8 +93,7 @@ _CURRENT: Final = re.compile(r"bežn|20\s*xx|rozpočet", re.IGNORECASE)
 _IN_THE_NAME: Final = {"buo": "current", "puo": "previous"}
 # Words that name no measure: a period, or that there are figures.
 _NEUTRAL: Final = re.compile(
-    r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota",
-    re.IGNORECASE | re.DOTALL,
+    r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota", re.IGNORECASE | re.DOTALL
 )
 # The first that matches: "Hlavná nezdaňovaná" is the main activity.
 _MEASURE_WORDS: Final = tuple(

@@ -295,7 +295,7 @@ class Kind(Generic[R]):
 
     @cached_property
     def _sent(self) -> pl.Schema:
-        return pl.Schema({name: _dtype(hint) for name, hint in _field_types(self.shape).items()})
+        return pl.Schema({name: dtype_of(hint) for name, hint in _field_types(self.shape).items()})
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
@@ -397,14 +397,15 @@ def _field_types(shape: type[Struct]) -> dict[str, Any]:
     return {name: types[name] for name in shape.__struct_fields__}
 
 
-def _dtype(hint: Any) -> pl.DataType:  # noqa: ANN401 - a type as it was written
+def dtype_of(hint: Any) -> pl.DataType:  # noqa: ANN401 - a type as it was written
+    """Return the type of a column for the values of a shape's field."""
     if hint in _LEAVES:
         return _LEAVES[hint]
     if type(None) in get_args(hint):
-        return _dtype(get_args(hint)[0])
+        return dtype_of(get_args(hint)[0])
     if get_origin(hint) is list:
-        return pl.List(_dtype(get_args(hint)[0]))
-    return pl.Struct({name: _dtype(field) for name, field in _field_types(hint).items()})
+        return pl.List(dtype_of(get_args(hint)[0]))
+    return pl.Struct({name: dtype_of(field) for name, field in _field_types(hint).items()})
 
 
 def _schema(sent: pl.Schema) -> pl.Schema:
@@ -412,7 +413,7 @@ def _schema(sent: pl.Schema) -> pl.Schema:
     columns: dict[str, pl.DataType] = {}
     for name, dtype in sent.items():
         if name == "obsah":
-            columns["titulnaStrana"] = _dtype(Title)
+            columns["titulnaStrana"] = dtype_of(Title)
             columns["tabulky"] = pl.List(pl.List(pl.String))
         else:
             columns[name] = dtype

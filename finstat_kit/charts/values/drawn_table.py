@@ -19,13 +19,7 @@ from finstat_kit.client import current
 from finstat_kit.client.register import Register
 from finstat_kit.client.summary import summary as summary_of
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.frames.counts.count_by import (
-    COUNTS,
-    KINDS,
-    are_those_of,
-    checked,
-    made_by,
-)
+from finstat_kit.frames.counts.count_by import COUNTS, KINDS, are_those_of, checked, made_by
 from finstat_kit.frames.counts.estimation import ESTIMATES
 from finstat_kit.frames.financials import ratios
 from finstat_kit.frames.findings import values as values_of

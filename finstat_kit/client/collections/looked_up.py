@@ -48,11 +48,7 @@ def looked_up(source: Source, given: pl.DataFrame, progress: bool | None = None)
 
 
 def records_of_given(
-    source: Source,
-    given: pl.DataFrame,
-    allowance: Allowance = ANY,
-    *,
-    null_rows: bool,
+    source: Source, given: pl.DataFrame, allowance: Allowance = ANY, *, null_rows: bool
 ) -> pl.DataFrame:
     """Return the records of given units, in their order; see `Units.get`.
 

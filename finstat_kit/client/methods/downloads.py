@@ -95,10 +95,7 @@ def _files(files: object, folder: Path) -> list[_File]:
         frame.schema[name] not in types[name] for name in types if name in frame.columns
     ):
         raise invalid(
-            "files",
-            ...,
-            "is not a frame of files",
-            give="what fk.reports.files(reports) returns",
+            "files", ..., "is not a frame of files", give="what fk.reports.files(reports) returns"
         )
     given_frames.ids(frame["id"].drop_nulls(), "files")
     rows = frame.unique("id", keep="first", maintain_order=True).rows(named=True)

@@ -12,19 +12,11 @@ from finstat_kit import arguments, given_frames
 from finstat_kit.arguments import LATEST, Years
 from finstat_kit.client.collections.fetching import records_with_gaps, refuse_long_work
 from finstat_kit.client.collections.figures import requests_of
-from finstat_kit.client.collections.looked_up import (
-    looked_up,
-    lookups,
-    records_of_given,
-)
+from finstat_kit.client.collections.looked_up import looked_up, lookups, records_of_given
 from finstat_kit.client.methods.find import one_unit
 from finstat_kit.client.source import Allowance, Source, Wanted
 from finstat_kit.errors import NotFound, invalid, warn
-from finstat_kit.frames.financials import (
-    assemble,
-    filings as filing_rules,
-    items as item_rules,
-)
+from finstat_kit.frames.financials import assemble, filings as filing_rules, items as item_rules
 from finstat_kit.frames.financials.chosen_items import chosen
 from finstat_kit.frames.financials.history import STATEMENTS, History, Statement, history
 from finstat_kit.given_units import given_units

@@ -14,13 +14,7 @@ from finstat_kit.client.collections.looked_up import NUMBERS
 from finstat_kit.client.methods import reference
 from finstat_kit.client.methods.financials import plan_of
 from finstat_kit.client.source import Allowance, Source
-from finstat_kit.errors import (
-    NotFound,
-    UsageError,
-    invalid,
-    value_in_python,
-    warn,
-)
+from finstat_kit.errors import NotFound, UsageError, invalid, value_in_python, warn
 from finstat_kit.frames.places import match_names
 from finstat_kit.frames.units import matching
 from finstat_kit.given_frames import AnyFrame
@@ -97,10 +91,7 @@ def _warn_of_names(source: Source, number: int, *, has_names: bool) -> None:
 
 
 def town(
-    source: Source,
-    places: object,
-    level: Literal["municipality", "region"],
-    allowance: Allowance,
+    source: Source, places: object, level: Literal["municipality", "region"], allowance: Allowance
 ) -> pl.DataFrame:
     """Return the records of municipalities or regions themselves; see `Units.town`."""
     arguments.one_of("level", level, tuple(_ITSELF))

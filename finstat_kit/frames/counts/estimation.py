@@ -77,12 +77,10 @@ def estimated(
     table = counts.count_by(rows.filter(pl.col("problem").is_null()), by, lookup, lang=lang)
     # One row per group, drawn or not: an interval that appears only where the group was drawn
     # would miss too often.
-    groups = [codelist.select("code", label=f"name_{lang}", kind=pl.lit("labelled"))]
-    groups.append(pl.DataFrame({"kind": _WITHOUT_LABEL}))
-    problems = (
-        rows.drop_nulls("problem").group_by(kind="problem").agg(count=pl.len().cast(pl.Int64))
-    )
-    drawn_units = pl.concat([table.select("code", "kind", "count"), problems], how="diagonal")
+    listed = codelist.select("code", label=f"name_{lang}", kind=pl.lit("labelled"))
+    groups = [listed, pl.DataFrame({"kind": _WITHOUT_LABEL})]
+    lost = rows.drop_nulls("problem").group_by(kind="problem").agg(count=pl.len().cast(pl.Int64))
+    drawn_units = pl.concat([table.select("code", "kind", "count"), lost], how="diagonal")
     labelled = pl.col("kind") == "labelled"
     drawn_units = (
         drawn_units.with_columns(

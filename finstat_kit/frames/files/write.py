@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast, get_args
 
 import polars as pl
 from polars import selectors as cs
@@ -17,12 +17,6 @@ from finstat_kit.frames.files.xlsx import LONG, Layout, sheets
 from finstat_kit.in_place import put
 
 Format = Literal["csv", "xlsx", "parquet", "ndjson"]
-_SUFFIXES: Final[dict[str, Format]] = {
-    ".csv": "csv",
-    ".xlsx": "xlsx",
-    ".parquet": "parquet",
-    ".ndjson": "ndjson",
-}
 # A text that a spreadsheet would evaluate, and one that looks like such a text after its change.
 _EVALUATED: Final = r"(?s)^('+[=+\-@\t\r]|[=@\t\r]|[+-].*[^\d\s.,])"
 # The same within a text, where a program that takes another separator begins a cell.
@@ -125,20 +119,16 @@ def form_of(path: Path) -> Format:
     Raises:
         UsageError: It names none.
     """
-    form = _SUFFIXES.get(path.suffix.lower())
-    if form is None:
-        suffixes = ", ".join(_SUFFIXES)
+    form = path.suffix.lower().removeprefix(".")
+    if form not in get_args(Format):
+        suffixes = ", ".join(f".{form}" for form in get_args(Format))
         raise invalid(
             "path", str(path), "has an unknown suffix", give=f"a name that ends in {suffixes}"
         )
-    return form
+    return cast("Format", form)
 
 
-def _csv_for_excel(
-    frame: pl.DataFrame,
-    decimal_comma: bool,
-    layout: Layout = LONG,
-) -> bytes:
+def _csv_for_excel(frame: pl.DataFrame, decimal_comma: bool, layout: Layout = LONG) -> bytes:
     texts = (cs.string() | cs.categorical() | cs.enum()).cast(pl.String)
     plain = _of_csv(frame)
     heads = pl.Series(plain.columns, dtype=pl.String).to_frame("head").select(_harmless(cs.all()))

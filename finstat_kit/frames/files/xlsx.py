@@ -52,10 +52,7 @@ LONG: Final = Layout()
 
 
 def sheets(
-    frame: pl.DataFrame,
-    note: str | None,
-    book: pl.DataFrame | None = None,
-    layout: Layout = LONG,
+    frame: pl.DataFrame, note: str | None, book: pl.DataFrame | None = None, layout: Layout = LONG
 ) -> bytes:
     """Return a file with a frame of plain values, the lines of a note, and its codebook.
 

@@ -49,10 +49,7 @@ class Choice:
     """
 
     def __init__(
-        self,
-        filings: pl.DataFrame,
-        reports: pl.DataFrame,
-        read: Callable[[pl.DataFrame], Readings],
+        self, filings: pl.DataFrame, reports: pl.DataFrame, read: Callable[[pl.DataFrame], Readings]
     ) -> None:
         self._filings = filings
         self._ids = report_ids(filings).sort("report_id", "statement_id", descending=True)

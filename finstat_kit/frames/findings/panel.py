@@ -23,14 +23,12 @@ FLOWS: Final = pl.Schema(
     {
         "year": pl.Int32(),
         **dict.fromkeys(("units", *_STEPS, "dissolved"), pl.Int64()),
-        "reasons": pl.List(pl.Struct({"reason": pl.String, "count": pl.Int64})),
         "incomplete": pl.Boolean(),
     }
 )
 # What belongs to a unit and not to one of its years.
 _OF_UNITS: Final = ("ico", "name", *assemble.CARRIED, "nace", *assemble.DAYS)
 _PRESENT: Final = " present"
-_NO_ROW: Final = "no_filing_for_year"  # why a year has no row
 
 
 def panel(
@@ -74,7 +72,7 @@ def panel(
         grid = grid.with_columns(pl.col(HAS_FIGURES).fill_null(value=False))
     if "reason" in grid.columns:
         reason = pl.col("reason").cast(pl.String)
-        without = pl.when(~pl.col(_PRESENT)).then(pl.lit(_NO_ROW))
+        without = pl.when(~pl.col(_PRESENT)).then(pl.lit("no_filing_for_year"))
         grid = grid.with_columns(pl.coalesce(reason, without).cast(REASON).alias("reason"))
     flows = _flows(grid, today).filter(in_span)
     grid = grid.filter(in_span, pl.col("unit_id").is_in(units.implode()))
@@ -122,26 +120,7 @@ def _flows(grid: pl.DataFrame, today: date) -> pl.DataFrame:
     )  # fmt: skip
     if "dissolved" not in steps:
         counts = counts.with_columns(dissolved=None)
-    why = (
-        marked.filter("leave")
-        .with_columns(why=pl.col("reason") if "reason" in grid.columns else pl.lit(_NO_ROW))
-        .group_by("year", "why")
-        .agg(count=pl.len().cast(pl.Int64))
-        .sort("count", "why", descending=[True, False])
-        .group_by("year", maintain_order=True)
-        .agg(reasons=pl.struct(reason="why", count="count"))
-    )
     is_last_year = pl.col("year") == pl.col("year").max()
     arriving = pl.lit(today) <= pl.date(pl.col("year") + 1, 12, 31)
-    return (
-        counts.join(why, on="year", how="left")
-        .with_columns(
-            pl.when(pl.col("leave").is_not_null()).then(
-                pl.col("reasons").fill_null(pl.lit([], FLOWS["reasons"]))
-            ),
-            incomplete=pl.when(is_last_year).then(arriving).otherwise(pl.lit(value=False)),
-        )
-        .sort("year")
-        .select(FLOWS.names())
-        .cast(FLOWS)
-    )
+    counts = counts.with_columns(incomplete=is_last_year & arriving).sort("year")
+    return counts.select(FLOWS.names()).cast(FLOWS)

@@ -54,7 +54,6 @@ GROUPS: Final = {
 ORDERED: Final = frozenset({"velkostOrganizacie", "age", "size_by_law"})
 UNKNOWN: Final = "unknown"  # size
 _AGES: Final = {"00-01": 2, "02-04": 5, "05-09": 10, "10-19": 20}  # under so many years
-_OLD: Final = "20+"
 _SCALES: Final = {"age": Words("age"), "size_by_law": Words("size_by_law")}
 # Act 431/2002, section 2(5)-(8): assets and net turnover in euro until the day before, and from
 # that balance-sheet day on, after Act 105/2024; employees.
@@ -141,10 +140,7 @@ def with_group(
 
 
 def _activity(
-    frame: Frame,
-    by: str,
-    lookup: Callable[[str], pl.DataFrame] | None,
-    revision: Nace | None,
+    frame: Frame, by: str, lookup: Callable[[str], pl.DataFrame] | None, revision: Nace | None
 ) -> tuple[pl.Expr, str]:
     """Return the codes of sections or divisions, and what they are made by.
 
@@ -227,7 +223,7 @@ def _age(at: pl.Expr) -> pl.Expr:
         day.dt.month().cast(pl.Int32) * 100 + day.dt.day() for day in (at, born)
     )
     years = at.dt.year() - born.dt.year() - (day_of_year < birthday).cast(pl.Int32)
-    code = pl.lit(_OLD)
+    code = pl.lit("20+")
     for name, under in reversed(_AGES.items()):
         code = pl.when(years < under).then(pl.lit(name)).otherwise(code)
     return pl.when(years >= 0).then(code)

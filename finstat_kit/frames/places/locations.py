@@ -7,56 +7,43 @@ from typing import Final, Literal
 import polars as pl
 
 from finstat_kit import arguments
+from finstat_kit.frames.places.labels import label_of
 from finstat_kit.frames.text.slovak import folded, sort_key
 
 Level = Literal["region", "district", "municipality"]
 LEVELS: Final = ("region", "district", "municipality")
 LOCATIONS: Final = pl.Schema(
-    dict.fromkeys(
-        (
-            "level",
-            "code",
-            "name_sk",
-            "name_en",
-            "district",
-            "region",
-            "parent_code",
-            "district_code",
-            "region_code",
-        ),
-        pl.String(),
-    )
-)
+    dict.fromkeys((
+        "level", "code", "name_sk", "name_en", "district", "region", "parent_code",
+        "district_code", "region_code",
+    ), pl.String())
+)  # fmt: skip
 
 
 def locations(
     regions: pl.DataFrame, districts: pl.DataFrame, municipalities: pl.DataFrame
 ) -> pl.DataFrame:
     """Concatenate the three levels, with the codes above each; see `Register.locations`."""
-    region_of = districts.select(
-        pl.col("code").alias("district_code"), pl.col("parent_code").alias("region_code")
-    ).filter(pl.col("region_code").is_in(regions["code"].implode()))
-    known_parent = pl.col("parent_code").is_in(districts["code"].implode())
-    levels = (
-        regions.with_columns(
-            pl.lit(None, pl.String).alias("district_code"), pl.col("code").alias("region_code")
-        ),
-        districts.with_columns(pl.col("code").alias("district_code")),
-        municipalities.with_columns(
-            pl.when(known_parent).then("parent_code").alias("district_code")
-        ),
-    )
-    parts = []
-    for level, frame in zip(LEVELS, levels, strict=True):
-        if "region_code" not in frame.columns:
-            frame = frame.join(region_of, on="district_code", how="left", maintain_order="left")
-        parts.append(frame.with_columns(pl.lit(level).alias("level")))
-    places = pl.concat(parts, how="diagonal")
-    for level in ("district", "region"):
-        names = places.select(pl.col("code").alias(f"{level}_code"), pl.col("name_sk").alias(level))
-        names = names.unique(f"{level}_code", keep="first", maintain_order=True)
-        places = places.join(names, on=f"{level}_code", how="left", maintain_order="left")
-    return places.select(LOCATIONS.names())
+    levels = zip(LEVELS, (regions, districts, municipalities), strict=True)
+    places = pl.concat(frame.with_columns(level=pl.lit(level)) for level, frame in levels)
+    level, code, parent = pl.col("level"), pl.col("code"), pl.col("parent_code")
+    district = pl.when(level == "district").then(code).when(level == "municipality").then(parent)
+    places = places.with_columns(district_code=_among(district, districts))
+    above = _of(pl.col("district_code"), districts, "parent_code")
+    region = pl.when(level == "region").then(code).otherwise(above)
+    places = places.with_columns(region_code=_among(region, regions))
+    return places.with_columns(
+        district=_of(pl.col("district_code"), districts, "name_sk"),
+        region=_of(pl.col("region_code"), regions, "name_sk"),
+    ).select(LOCATIONS.names())
+
+
+def _among(code: pl.Expr, entries: pl.DataFrame) -> pl.Expr:
+    return pl.when(code.is_in(entries["code"].implode())).then(code)
+
+
+def _of(code: pl.Expr, entries: pl.DataFrame, column: str) -> pl.Expr:
+    return label_of(code, pl.String(), entries["code"], entries[column])
 
 
 def search(places: pl.DataFrame, text: str | None, level: str | None = None) -> pl.DataFrame:

@@ -10,21 +10,13 @@ import polars as pl
 
 from finstat_kit.errors import invalid
 from finstat_kit.given_frames import Frame, not_polars
+from finstat_kit.protocol.records import Attachment, dtype_of
 
 _FILES: Final = "prilohy"
-_FIELDS: Final[dict[str, pl.DataType]] = {
-    "id": pl.Int64(),
-    "meno": pl.String(),
-    "mimeType": pl.String(),
-    "velkostPrilohy": pl.Int64(),
-    "pocetStran": pl.Int64(),
-    "digest": pl.String(),
-    "jazyk": pl.String(),
-}
-ATTACHMENTS: Final = pl.Schema({"report_id": pl.Int64(), **_FIELDS})
+_FIELDS: Final = dtype_of(Attachment)
+assert isinstance(_FIELDS, pl.Struct)
+ATTACHMENTS: Final = pl.Schema({"report_id": pl.Int64(), **_FIELDS.to_schema()})
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f-\x9f<>:"/\\|?*\u2028\u2029]+')
-# A format character is invisible, or reverses the text after it: "fdp.exe" for "exe.pdf".
-_FORMAT: Final = "Cf"
 _LONGEST: Final = 120  # bytes of a name, with room for the id and a suffix
 _SUFFIXES: Final = {
     "application/pdf": ".pdf",
@@ -48,8 +40,9 @@ def files(reports: Frame) -> Frame:
             ": the frame has no columns 'id' and 'prilohy' as records have",
             give="what fk.reports.get returns",
         )
-    listed = pl.col(_FILES).cast(pl.List(pl.Struct(_FIELDS)))
-    rows = reports.select(pl.col("id").cast(pl.Int64).alias("report_id"), listed)
+    rows = reports.select(
+        pl.col("id").cast(pl.Int64).alias("report_id"), pl.col(_FILES).cast(pl.List(_FIELDS))
+    )
     return rows.explode(_FILES).filter(pl.col(_FILES).is_not_null()).unnest(_FILES)
 
 
@@ -59,7 +52,8 @@ def file_name(id_: int, name: str | None, kind: str | None) -> str:
     >>> file_name(7, "../správa: 2024.pdf", None)
     '7_správa 2024.pdf'
     """
-    visible = "".join(sign for sign in name or "" if unicodedata.category(sign) != _FORMAT)
+    # A format character is invisible, or reverses the text after it: "fdp.exe" for "exe.pdf".
+    visible = "".join(sign for sign in name or "" if unicodedata.category(sign) != "Cf")
     last = re.split(r"[/\\]", visible)[-1]
     safe = " ".join(_UNSAFE.sub(" ", last).split()).strip(". ").replace(" .", ".")
     stem, dot, suffix = safe.rpartition(".")

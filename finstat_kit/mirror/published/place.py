@@ -37,11 +37,7 @@ class OnTheWeb:
         )  # fmt: skip
 
     def read(
-        self,
-        path: str,
-        cap: int,
-        read: Callable[[bytes], T],
-        stop: threading.Event | None = None,
+        self, path: str, cap: int, read: Callable[[bytes], T], stop: threading.Event | None = None
     ) -> T:
         """Return what a function makes of a file.
 
@@ -74,11 +70,7 @@ class OnDisk:
         self.folder = folder
 
     def read(
-        self,
-        path: str,
-        cap: int,
-        read: Callable[[bytes], T],
-        stop: threading.Event | None = None,
+        self, path: str, cap: int, read: Callable[[bytes], T], stop: threading.Event | None = None
     ) -> T:
         """Return what a function makes of a file; see `OnTheWeb.read`."""
         file = self.folder / path

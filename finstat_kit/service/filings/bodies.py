@@ -8,14 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from finstat_kit.protocol.wire import (
-    ANNUAL_REPORTS,
-    CHANGED,
-    PRINTED,
-    REPORTS,
-    STATE,
-    STATEMENTS,
-)
+from finstat_kit.protocol.wire import ANNUAL_REPORTS, CHANGED, PRINTED, REPORTS, STATE, STATEMENTS
 from finstat_kit.service.filings.figures import Year, form_of, mixed, plan_of
 from finstat_kit.service.filings.filing import (
     CORRECTION,

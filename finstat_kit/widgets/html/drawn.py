@@ -26,10 +26,7 @@ _WIDTH, _HEIGHT = 80, 60  # size of a tile
 _GROWTH: Final = 1.8  # at most, in a wide cell
 _TALLEST: Final = "24em"
 _TEXT: Final = 12
-_DIVIDED: Final = {
-    "Banskobystrický": "Bansko-\nbystrický",
-    "Banská Bystrica": "Banská\nBystrica",
-}
+_DIVIDED: Final = {"Banskobystrický": "Bansko-\nbystrický", "Banská Bystrica": "Banská\nBystrica"}
 _LETTER: Final = 0.6  # width of a letter by its height
 
 

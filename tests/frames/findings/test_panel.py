@@ -49,7 +49,7 @@ def test_a_panel_has_each_unit_and_year_once(figures: pl.DataFrame) -> None:
     assert again.select("unit_id", "year", "status", "name", "kraj").equals(
         panel.select("unit_id", "year", "status", "name", "kraj")
     )
-    assert flows.drop("reasons").equals(flows_of_sparse.drop("reasons"))
+    assert flows.equals(flows_of_sparse)
 
 
 def test_name_and_codes_are_the_latest() -> None:
@@ -102,11 +102,10 @@ def test_years_that_are_not_wanted_are_seen(figures: pl.DataFrame) -> None:
 
 
 def test_flows_add_up(figures: pl.DataFrame) -> None:
-    """A pause is no exit; who leaves is given with reasons and days of dissolution."""
+    """A pause is no exit; who leaves is given with days of dissolution."""
     _, flows = fk.panel(figures)
 
     filed = filed_years(figures)
-    reason_of = {(row["unit_id"], row["year"]): row["reason"] for row in figures.to_dicts()}
     dissolved = {row["unit_id"] for row in figures.to_dicts() if row["datumZrusenia"] is not None}
     before = None
     for row in flows.to_dicts():
@@ -114,7 +113,7 @@ def test_flows_add_up(figures: pl.DataFrame) -> None:
         now = {unit for unit, years in filed.items() if year in years}
         assert row["units"] == len(now)
         if before is None:
-            assert row["enter"] is row["leave"] is row["reasons"] is None
+            assert row["enter"] is row["leave"] is None
         else:
             later = {unit for unit, years in filed.items() if max(years) > year}
             earlier = {unit for unit, years in filed.items() if min(years) < year}
@@ -125,8 +124,6 @@ def test_flows_add_up(figures: pl.DataFrame) -> None:
                 "leave": len(leaving), "dissolved": len(leaving & dissolved),
             }  # fmt: skip
             assert {name: row[name] for name in expected} == expected
-            counts = Counter(reason_of[unit, year] for unit in leaving)
-            assert {part["reason"]: part["count"] for part in row["reasons"]} == counts
         before = now
     assert flows["return"].sum() > 10
     assert flows["leave"].sum() > 10
