@@ -137,12 +137,21 @@ class Sums:
         ]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
-        adds = np.zeros((len(rows), len(rows)))
-        for i, row in enumerate(rows):
-            for term in row.terms if i not in self.leaves else ():
-                adds[i, self.parts[term.table].start + term.row] += term.sign
-        # The rows are x = adds x + leaves.
-        self.matrix = np.rint(np.linalg.inv(np.eye(len(rows)) - adds))[:, self.leaves]
+        vectors: dict[int, NDArray[np.float64]] = {}
+
+        def vector(row: int) -> NDArray[np.float64]:
+            if row not in vectors:
+                parts = np.zeros(len(self.leaves))
+                if row in self.leaves:
+                    parts[self.leaves.index(row)] = 1
+                else:
+                    for term in rows[row].terms:
+                        parts += term.sign * vector(self.parts[term.table].start + term.row)
+                vectors[row] = parts
+            return vectors[row]
+
+        # Not by np.linalg.inv: processes that used it (numpy 2.4.6) ended in segmentation faults.
+        self.matrix = np.array([vector(row) for row in range(len(rows))])
         self.of_number = {row.number: self.matrix[i] for i, row in enumerate(rows)}
         self.sums = np.array([i not in self.leaves for i in range(len(rows))])
 
