@@ -1177,6 +1177,13 @@ MUTATIONS = [
         "test_a_first_sync_that_was_cut_off_requests_no_unit_again",
     ),
     Mutation(
+        "a point is not added before the lists are done",
+        "sync.py:Sync._once",
+        "if lists_are_done:",
+        "if not writer.run.under_way:",
+        "test_a_file_that_goes_before_the_lists_are_walked_adds_no_point",
+    ),
+    Mutation(
         "a list goes on at the id that it named last",
         "sync.py:Sync._list",
         "walk.since, walk.after",

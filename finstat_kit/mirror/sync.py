@@ -153,6 +153,7 @@ class Sync:
             self.register, writer, Templates(self.register, writer, anew=full), self.budget,
             self._report, self.progress,
         )  # fmt: skip
+        lists_are_done = False
         try:
             with resumable():
                 goes_on = True
@@ -160,15 +161,16 @@ class Sync:
                     goes_on = writer.begin(self._first_days())
                     self._to_point(full=full, goes_on=goes_on)
                     full = False
+                lists_are_done = True
                 if writer.run.settings.contents:
                     self._records.fetch(*writer.run.settings.contents)
                     writer.point(self._records.whole)
         except (RegisterError, KeyboardInterrupt, Stopped):
             with contextlib.suppress(MirrorError):
-                if writer.run.under_way:
-                    writer.note()  # how far the lists are
-                else:
+                if lists_are_done:
                     writer.point(self._records.whole)
+                else:
+                    writer.note()  # how far the lists are
             raise
 
     def _opened(self) -> Writer:

@@ -21,6 +21,7 @@ from finstat_kit.protocol.wire import Reply
 from tests.conftest import Told
 from tests.support.examples import slow
 from tests.support.harm import FAULTS
+from tests.support.kills import at_writes
 from tests.support.mirrors import (
     LISTS,
     RECORDS,
@@ -436,3 +437,22 @@ def test_a_day_is_that_of_the_register_and_not_of_this_machine(tmp_path: Path) -
     with pytest.warns(RegisterWarning, match="replies have no Date") as told:
         fk.Mirror(mirror.path, register=again).sync()
     assert len(told) == 1
+
+
+def test_a_file_that_goes_before_the_lists_are_walked_adds_no_point(
+    copy: Path, later: Watched
+) -> None:
+    """A point says that the lists are done: a day without them would be answered by it."""
+    files = newest_run(copy)["files"]["units"]
+    one, *others = [
+        copy / "data" / f"{file['name']}.parquet" for file in files if not file["names"]
+    ]
+    before = len(points(copy))
+    one.unlink()
+
+    with at_writes("runs", 1, "after", others[0].unlink):  # the run that notes the first loss
+        fk.Mirror(copy, register=later).sync()
+
+    assert not others[0].exists()
+    assert len(points(copy)) == before + 2  # after the lists, and at the end
+    assert_contents_in_step(fk.Mirror(copy), later)
