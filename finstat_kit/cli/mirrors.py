@@ -92,6 +92,10 @@ def mirror(folder: str, verify: bool, files: str | None, output: Output) -> None
     """Describe the mirror in FOLDER, verify it, or list the files of a copy."""
     from finstat_kit.mirror.mirror import Mirror
 
+    if verify and files is not None:
+        raise click.UsageError("--verify and --files are given one at a time")
+    if output.given and not verify:
+        raise click.UsageError("options of the output go with --verify")
     copy = Mirror(folder)
     if files is not None:
         from finstat_kit.mirror.published.pull import needed

@@ -32,11 +32,15 @@ class Output:
         form: The format on standard output; None is a table on a terminal, else csv.
         path: The file, None for standard output.
         columns: Names of the columns to write, joined by commas; None is all.
+
+    Attributes:
+        given: Whether any of them was.
     """
 
     def __init__(self, form: Form | None, path: Path | None, columns: str | None) -> None:
         if form is not None and path is not None:
             raise click.UsageError("--format is for standard output; the suffix names that of FILE")
+        self.given = (form, path, columns) != (None, None, None)
         self._form: Form = form or ("table" if sys.stdout.isatty() else "csv")
         self._path = path
         self._columns = None if columns is None else list(dict.fromkeys(columns.split(",")))

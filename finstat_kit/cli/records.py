@@ -69,8 +69,11 @@ def count(
     """
     if file is not None and by is not None and changed_since is None:
         output.write(reg.count_by(reading.table(file), by, lang=lang))
-    elif file is not None or by is not None:
-        raise click.UsageError("FILE and --by go together, without --changed-since")
+    elif file is not None or by is not None or lang is not None or output.given:
+        raise click.UsageError(
+            "FILE and --by go together, without --changed-since; --lang and options of the output "
+            "go with them"
+        )
     else:
         listed: Collection = getattr(reg, collection)
         click.echo(listed.count(changed_since=changed_since))
@@ -105,16 +108,18 @@ def get(
 @click.command()
 @click.argument("text")
 @click.option("--units", is_flag=True, help="Units, in a sample or a mirror, instead of places.")
-@click.option("--limit", type=click.IntRange(1), default=20, help="No more units than this.")
+@click.option(
+    "--limit", type=click.IntRange(1), help="No more rows; default: 20 units, all places."
+)
 @options.register
 @options.output
-def find(text: str, units: bool, limit: int, reg: Register, output: Output) -> None:
+def find(text: str, units: bool, limit: int | None, reg: Register, output: Output) -> None:
     """Search places by name or code, or units by name or number; accents and case do not matter.
 
     The best match comes first. A number of a unit is an IČO, a DIČ or an id, which every register
     finds.
     """
-    output.write(reg.units.find(text, limit=limit) if units else reg.locations(text))
+    output.write(reg.units.find(text, limit=limit or 20) if units else reg.locations(text)[:limit])
 
 
 def end_with(unreadable: pl.Series) -> None:

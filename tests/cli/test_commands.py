@@ -154,9 +154,12 @@ def test_ids_are_read_by_get_in_a_pipe(units: pl.DataFrame) -> None:
 
 def test_find_prints_places_by_part_of_a_name() -> None:
     """Places by part of a name."""
-    output = run("find", "ziar", "--sample").stdout
+    output = run("find", "kosice", "--sample").stdout
+    first = run("find", "kosice", "--sample", "--limit", "2").stdout
 
-    assert output == fk.sample().locations("ziar").write_csv()
+    assert output == fk.sample().locations("kosice").write_csv()
+    assert first == fk.sample().locations("kosice").head(2).write_csv()
+    assert first != output
 
 
 def test_find_prints_units_by_name_that_other_commands_read() -> None:
@@ -182,6 +185,8 @@ def test_find_prints_units_by_name_that_other_commands_read() -> None:
             (["count", "--sample", "--changed-since", "1.7.2026"], 2, "YYYY-MM-DD"),
             (["count", "--sample", "--by", "kraj"], 2, "FILE and --by go together"),
             (["count", "-", "--sample"], 2, "FILE and --by go together"),
+            (["count", "--sample", "--lang", "en"], 2, "FILE and --by go together"),
+            (["count", "--sample", "--format", "csv"], 2, "FILE and --by go together"),
             (["codelist", "kraje", "--sample"], 2, "regions"),
             (["get", "x1", "--sample"], 2, "ID='x1' is not an IČO, which has 8 or 12 digits"),
             (["get", "0061387", "--sample"], 2, "an IČO with its zeros as '00061387'"),
@@ -190,6 +195,8 @@ def test_find_prints_units_by_name_that_other_commands_read() -> None:
             (["count", "nowhere.csv", "--by", "kraj", "--sample"], 2, "nowhere.csv"),
             (["find", " ", "--sample"], 2, "text=' '"),
             (["find", "x", "--units", "--url", "http://127.0.0.1:9"], 2, "no search for names"),
+            (["mirror", ".", "--output", "x.csv"], 2, "go with --verify"),
+            (["mirror", ".", "--verify", "--files", "x.json"], 2, "one at a time"),
             (["mirror", "s3://bucket/ruz"], 2, "is a URL, and a mirror is written"),
             (["sync", "s3://bucket/ruz", "--sample"], 2, "is a URL, and a mirror is written"),
             (["ids", "--sample", "-o", "x.csv", "--format", "csv"], 2, "for standard output"),
