@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import Final, Self
@@ -12,14 +12,13 @@ import polars as pl
 
 from finstat_kit import arguments
 from finstat_kit.arguments import Since
-from finstat_kit.client.collections.walk import over_connections
+from finstat_kit.client.collections.split_walk import Range, joined, walk_in_ranges
 from finstat_kit.client.source import Source
 from finstat_kit.errors import RegisterError, attaching, invalid, warn
 from finstat_kit.progress import bar
 from finstat_kit.protocol import requests, wire
 from finstat_kit.protocol.company_numbers import DIC, ICO
 from finstat_kit.protocol.requests import Query, next_query
-from finstat_kit.protocol.split_walk import SplitWalk
 
 _NONE: Final = pl.DataFrame(schema=requests.IDS)
 
@@ -76,12 +75,11 @@ def walked(
     # The cuts of a walk depend on timing and could not be replayed.
     replayable = session.exchange.cache is not None or session.offline
     # With a limit nothing is cut: the end of the walk is not known in advance.
-    if connections > 1 and limit is None and not replayable:
-        walk = SplitWalk(query)
-        covered = walk.covered
-        sizes = over_connections(source, walk, connections)
-    else:
-        sizes, covered = _over_one_connection(Pages(source, query, limit))
+    is_split = connections > 1 and limit is None and not replayable
+    pages, frames, ranges = Pages(source, query, limit), [_NONE], [Range(query.after_id)]
+
+    def covered() -> tuple[pl.Series, int]:
+        return joined(ranges) if is_split else (pl.concat(frames, rechunk=True)["id"], pages.cursor)
 
     def total() -> int | None:
         with contextlib.suppress(RegisterError):  # it is advisory: without it a bar has no end
@@ -95,11 +93,13 @@ def walked(
 
     with (
         attaching(lambda: covered()[0].to_frame(), text, lambda: covered()[1]),
-        contextlib.closing(sizes),
         bar("ids", total, watched=session.watched, progress=progress) as advance,
     ):
-        for size in sizes:
-            advance(size)
+        if is_split:
+            walk_in_ranges(source, query, ranges, connections, advance)
+        for page in () if is_split else pages:
+            frames.append(page)
+            advance(page.height)
     return covered()[0].to_frame()
 
 
@@ -165,20 +165,6 @@ def _how_to_go_on(query: Query, cursor: int, count: int, limit: int | None) -> s
         f"interrupted after {count:,} ids; to resume:\n"
         f'  fk.{query.name}.ids(changed_since="{since}", after_id={cursor}{filters}{left})'
     )
-
-
-def _over_one_connection(
-    listed: Pages,
-) -> tuple[Generator[int, None, None], Callable[[], tuple[pl.Series, int]]]:
-    """Return an iterator of the number of ids of each page, and a function for the ids so far."""
-    frames = [_NONE]
-
-    def sizes() -> Generator[int, None, None]:
-        for page in listed:
-            frames.append(page)
-            yield page.height
-
-    return sizes(), lambda: (pl.concat(frames, rechunk=True)["id"], listed.cursor)
 
 
 def day_of(source: Source, changed_since: Since) -> date:

@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 from hypothesis import given, strategies as st
 
+from finstat_kit.client.collections.split_walk import Range, check, cuts, joined
 from finstat_kit.errors import PagingError
-from finstat_kit.protocol.requests import Page, Query, check
-from finstat_kit.protocol.split_walk import Range, SplitWalk, cuts
-from finstat_kit.protocol.wire import BEGINNING
+from finstat_kit.protocol import requests
+from finstat_kit.protocol.requests import Page, Query
+from finstat_kit.protocol.wire import BEGINNING, MAX_ID
 from tests.conftest import Told
 from tests.support.examples import examples
 from tests.support.paging import page_of
@@ -38,46 +39,39 @@ class Model:
         self.delivered: set[int] = set()
         self._ids, self._size, self._connections, self._lie = ids, size, connections, lie
         self._random = random.Random(seed)
-        self.walk = SplitWalk(Query("/api/x", BEGINNING, size))
+        self.query = Query("/api/x", BEGINNING, size)
+        self.ranges = [Range(0)]
 
     def run(self) -> list[int]:
-        (total,) = self._count([0])
-        (first,), others = self.walk.ranges, list[Range]()
-        late = self._random.randrange(4)  # the page that is under way when the cuts are known
-        places: list[int] = []
-
-        def page_and_cuts(query: Query) -> Page:
-            page = self.page(query)
-            if not first.pages and total is not None:
-                places.extend(
-                    cuts(self.walk.query, page.ids, total, self._connections, self._count)
-                )
-            if len(first.pages) == late:
-                others.extend(self.walk.cut(places))
-            return page
-
-        first.walk(self.walk.query, page_and_cuts)
-        self._random.shuffle(others)
-        for piece in others:
-            piece.walk(self.walk.query, self.page)
-        self.walk.check()
-        ids, _ = self.walk.covered()
+        (total,) = self._counts([0]).values()
+        (first,) = self.ranges
+        first.step(self.query, self.page)
+        if total is not None and not first.done:
+            page = first.pages[0]
+            places = cuts(self.query, page, total, self._connections, self._counts)
+            first.limit, *ends = *places, MAX_ID
+            self.ranges += map(Range, places, ends)
+        for piece in self._random.sample(self.ranges, len(self.ranges)):
+            while not piece.done:
+                piece.step(self.query, self.page)
+        check(self.ranges, self.query)
+        ids, _ = joined(self.ranges)
         return ids.to_list()
 
     def page(self, query: Query) -> Page:
         assert 0 <= query.after_id < 2**63
         self.requests += 1
         page = self.reply(query)
-        check(query, page)
+        requests.check(query, page)
         self.delivered |= set(page.ids)
         return page
 
     def reply(self, query: Query) -> Page:
         return page_of(self._ids(), query)
 
-    def _count(self, places: Sequence[int]) -> list[int | None]:
+    def _counts(self, places: Sequence[int]) -> dict[int, int | None]:
         self.requests += len(places)
-        return [self._lie(sum(i > place for i in self._ids())) for place in places]
+        return {place: self._lie(sum(i > place for i in self._ids())) for place in places}
 
 
 id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
@@ -87,7 +81,7 @@ id_sets = st.sets(st.integers(1, 3_000), max_size=400) | st.builds(
 
 
 @examples(300)
-@given(id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
+@given(id_sets, st.integers(1, 40), st.integers(2, 20), st.integers(0, 2**32))
 def test_the_same_ids_within_the_budget(
     ids: set[int], size: int, connections: int, seed: int
 ) -> None:
@@ -105,7 +99,7 @@ def test_the_same_ids_within_the_budget(
 @given(
     id_sets,
     st.integers(1, 40),
-    st.integers(1, 20),
+    st.integers(2, 20),
     st.integers(0, 2**32),
     st.lists(st.sampled_from([None, 0, 1, 500, 10**9, 2**62, 2**63 - 1]), min_size=1, max_size=9),
 )
@@ -126,7 +120,7 @@ def test_counts_that_lie_cost_no_ids(
 @given(
     id_sets,
     st.integers(1, 40),
-    st.integers(1, 20),
+    st.integers(2, 20),
     st.integers(0, 2**32),
     st.sampled_from([None, 2**62, 2**63 - 1]),
 )
@@ -141,7 +135,7 @@ def test_ids_just_below_the_largest_come_once(
 
 
 @examples(300)
-@given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
+@given(id_sets, id_sets, st.integers(1, 40), st.integers(2, 20), st.integers(0, 2**32))
 def test_a_register_that_changes_loses_nothing_that_stayed(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
@@ -157,7 +151,7 @@ def test_a_register_that_changes_loses_nothing_that_stayed(
     try:
         found = model.run()
     except PagingError:
-        series, cursor = model.walk.covered()
+        series, cursor = joined(model.ranges)
         found, always = series.to_list(), {i for i in always if i <= cursor}
 
     assert found == sorted(set(found))
@@ -165,7 +159,7 @@ def test_a_register_that_changes_loses_nothing_that_stayed(
 
 
 @examples(300)
-@given(id_sets, id_sets, st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32))
+@given(id_sets, id_sets, st.integers(1, 40), st.integers(2, 20), st.integers(0, 2**32))
 def test_a_register_that_grows_below_its_end_is_no_contradiction(
     ids: set[int], others: set[int], size: int, connections: int, seed: int
 ) -> None:
@@ -202,7 +196,7 @@ class Ending(Model):
 @given(
     id_sets,
     st.integers(1, 40),
-    st.integers(1, 20),
+    st.integers(2, 20),
     st.integers(0, 2**32),
     st.integers(2, 9),
     st.booleans(),
@@ -219,7 +213,7 @@ def test_a_false_end_never_leaves_a_hole(
         found = model.run()
         assert model.delivered <= set(found)
     except PagingError:
-        found, cursor = model.walk.covered()[0].to_list(), model.walk.covered()[1]
+        found, cursor = joined(model.ranges)[0].to_list(), joined(model.ranges)[1]
         assert cursor == max(found, default=0)
 
     assert found == due[: len(found)]
@@ -258,7 +252,7 @@ def test_a_register_that_dislikes_foreign_cursors_is_an_error_or_whole(
         try:
             short += model.run() != due
         except PagingError:
-            found = model.walk.covered()[0].to_list()
+            found = joined(model.ranges)[0].to_list()
             errors += 1
             assert found == due[: len(found)]
 
@@ -271,32 +265,36 @@ def test_a_register_that_dislikes_foreign_cursors_is_an_error_or_whole(
     assert (seen, short) == (expected, 0)
 
 
-def walked(*pages: list[int], ends: bool = False) -> tuple[SplitWalk, list[int]]:
-    """Return a walk of the ids 1 to 24 in pages of 4, cut at 22, and the cursors behind the cut.
+QUERY = Query("/api/x", BEGINNING, 4)
+
+
+def walked(*pages: list[int], ends: bool = False) -> tuple[list[Range], list[int]]:
+    """Return ranges of the ids 1 to 24 in pages of 4, cut at 22, and the cursors behind the cut.
 
     *pages* are those behind the cut; the last one ends the list, with *ends* each says so.
     """
-    walk, cursors, left = SplitWalk(Query("/api/x", BEGINNING, 4)), list[int](), list(pages)
-    (first,) = walk.ranges
-    (last,) = walk.cut([22])
+    cursors, left = list[int](), list(pages)
+    first, last = Range(0, 22), Range(22)
 
     def next_page(query: Query) -> Page:
         cursors.append(query.after_id)
         ids = pl.Series("id", left.pop(0), dtype=pl.Int64)
         return Page(ids, more=bool(left) and not ends)
 
-    first.walk(walk.query, lambda query: page_of(range(1, 41), query))
-    last.walk(walk.query, next_page)
-    return walk, cursors
+    while not first.done:
+        first.step(QUERY, lambda query: page_of(range(1, 41), query))
+    while not last.done:
+        last.step(QUERY, next_page)
+    return [first, last], cursors
 
 
 def test_a_range_ends_with_the_page_that_passes_its_end() -> None:
     """The ids behind it are those of the next range."""
-    walk, cursors = walked([23, 24, 25, 26], [30], [])
+    ranges, cursors = walked([23, 24, 25, 26], [30], [])
 
-    assert [len(page) for page in walk.ranges[0].pages] == [4] * 6
-    assert walk.ranges[0].ids.to_list() == list(range(1, 23))
-    assert walk.covered()[0].to_list() == [*range(1, 27), 30]
+    assert [len(page) for page in ranges[0].pages] == [4] * 6
+    assert joined(ranges[:1])[0].to_list() == list(range(1, 23))
+    assert joined(ranges)[0].to_list() == [*range(1, 27), 30]
     assert cursors == [22, 26, 30]
 
 
@@ -305,21 +303,21 @@ def test_one_id_behind_the_end_of_another_page_is_a_contradiction(
     matrix: Told, last: list[int]
 ) -> None:
     """A page ends the line at an id: none that came in another page may lie behind it."""
-    walk, _ = walked(last, []) if last else walked(last)
+    ranges, _ = walked(last, []) if last else walked(last)
     if last == [23, 24]:
-        walk.check()
-        assert walk.covered()[0].to_list() == list(range(1, 25))
+        check(ranges, QUERY)
+        assert joined(ranges)[0].to_list() == list(range(1, 25))
     else:
         with pytest.raises(PagingError, match=rf"id {22 + len(last)}, .* id 24.* connections=1"):
-            walk.check()
+            check(ranges, QUERY)
         matrix(f"an end at id {22 + len(last)}, an id 24", "PagingError", "PagingError")
 
 
 def test_an_end_at_a_cut_is_requested_once_more_behind_its_ids() -> None:
     """A single connection would not send a cut as its cursor."""
-    walk, cursors = walked([23, 24], [], ends=True)
+    _, cursors = walked([23, 24], [], ends=True)
     assert cursors == [22, 24]
 
-    short = SplitWalk(walk.query)
-    short.ranges[0].walk(walk.query, lambda query: Page(pl.Series("id", [1]), more=False))
-    assert len(short.ranges[0].pages) == 1
+    first = Range(0)
+    first.step(QUERY, lambda query: Page(pl.Series("id", [1]), more=False))
+    assert first.done
