@@ -377,9 +377,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a sum refers to the nearest table with that number",
-        "forms.py:resolved_terms",
-        "[*range(table, -1, -1), *range(table + 1, len(numbers))]",
-        "range(len(numbers))",
+        "forms.py:_form",
+        "*numbers[index::-1], *numbers[index + 1 :]",
+        "*numbers",
         "test_sums_of_699_point_at_rows",
     ),
     Mutation(
