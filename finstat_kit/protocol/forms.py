@@ -42,21 +42,18 @@ _CAPTION_TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
-_ENGLISH_OF_SUMS: Final = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
-        (r"r ?\. ?([0-9]+)", r"line \1"),
-        (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
-        (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
-        (r" ?AÚ", "A"),
-        (r"účtová skupina", "account group"),
-        (r"\bokrem\b", "except"),
-        (r"\balebo\b", "or"),
-        (r"\bmínus\b", "-"),
-        (r"\baž\b", "to"),
-        (r"\ba\b", "and"),
-    )
+_ENGLISH_OF_SUMS: Final = (
+    (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
+    (r"r ?\. ?([0-9]+)", r"line \1"),
+    (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
+    (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
+    (r" ?AÚ", "A"),
+    (r"účtová skupina", "account group"),
+    (r"\bokrem\b", "except"),
+    (r"\balebo\b", "or"),
+    (r"\bmínus\b", "-"),
+    (r"\baž\b", "to"),
+    (r"\ba\b", "and"),
 )
 
 # Rows: their designations, and the sums in their captions.
@@ -324,7 +321,7 @@ def translated_caption(caption: str | None) -> str | None:
     if words is None:
         return None
     for pattern, written in _ENGLISH_OF_SUMS if _IN_WORDS.search(behind) else ():
-        behind = pattern.sub(written, behind)
+        behind = re.sub(pattern, written, behind)
     return (words.upper() if term.isupper() else words) + behind
 
 

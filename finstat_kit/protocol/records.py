@@ -272,13 +272,13 @@ class Kind(Generic[R]):
     """A kind of records: where they are, what they hold, and how they are read.
 
     Attributes:
-        endpoint: Endpoint of one record, below ``/api``.
+        path: Path of one record, below the base URL.
         listed: Endpoint of the list of their ids.
         shape: Shape of a record.
     """
 
     def __init__(self, endpoint: str, listed: str, shape: type[R]) -> None:
-        self.endpoint = endpoint
+        self.path = f"/api/{endpoint}"
         self.listed = listed
         self.shape = shape
 
@@ -296,11 +296,6 @@ class Kind(Generic[R]):
     @cached_property
     def _none(self) -> pl.DataFrame:
         return _unpacked(self._sent.to_frame())  # nested columns take their time even without rows
-
-    @property
-    def path(self) -> str:
-        """Path of one record, below the base URL."""
-        return f"/api/{self.endpoint}"
 
     def read(self, body: bytes, id_: int) -> R:
         """Return the record of an id that a body holds.
