@@ -36,15 +36,13 @@ def lines(lang: Lang | None = None) -> Iterator[str]:
     yield f"   {whole(changed, lang)} of {whole(everything, lang)}"
 
     yield from _step("Ids, by page", f'fk.units.pages(changed_since="{_SINCE}", page_size=1_000)')
-    pages = []
-    for number, page in enumerate(reg.units.pages(changed_since=_SINCE, page_size=1_000), 1):
-        pages.append(page)
+    pages = list(reg.units.pages(changed_since=_SINCE, page_size=1_000))
+    for number, page in enumerate(pages, 1):
         height = whole(page.height, lang)
         yield f"   page {number}   {height:>6} ids, {page['id'][0]} to {page['id'][-1]}"
-    ids = pl.concat(pages)
 
     yield from _step("The records behind the ids", "units = fk.units.get(ids)")
-    units = reg.units.get(ids)
+    units = reg.units.get(pl.concat(pages))
     yield (
         f"   {whole(units.height, lang)} records of {units.width} columns, in "
         f"{whole(reg.stats.requests, lang)} requests so far"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from finstat_kit.cli import options, reading
+from finstat_kit.cli import options
 from finstat_kit.cli.output import Output
 from finstat_kit.cli.records import end_with
 
@@ -51,6 +51,7 @@ def financials(
     """
     import polars as pl
 
+    from finstat_kit.cli import reading
     from finstat_kit.frames.financials.assemble import schema
     from finstat_kit.frames.financials.chosen_items import chosen
 

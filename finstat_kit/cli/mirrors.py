@@ -9,7 +9,6 @@ import click
 from finstat_kit import arguments
 from finstat_kit.cli import options
 from finstat_kit.cli.output import Output, harmless
-from finstat_kit.cli.reading import FILE, ids_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--units",
     "list_file",
-    type=FILE,
+    type=options.FILE,
     metavar="FILE",
     help="Keep the units in this list alone: ids, or a table with a column unit_id, id or ico.",
 )
@@ -44,6 +43,7 @@ def sync(
     **passed: options.Passed,
 ) -> None:
     """Bring the mirror in FOLDER in step with the register, and print a report."""
+    from finstat_kit.cli.reading import ids_in
     from finstat_kit.mirror.mirror import Mirror
 
     units = None if list_file is None else ids_in(list_file, "units")

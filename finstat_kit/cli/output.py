@@ -41,7 +41,7 @@ class Output:
         if form is not None and path is not None:
             raise click.UsageError("--format is for standard output; the suffix names that of FILE")
         self.given = (form, path, columns) != (None, None, None)
-        self._form: Form = form or ("table" if sys.stdout.isatty() else "csv")
+        self._form = form or ("table" if sys.stdout.isatty() else "csv")
         self._path = path
         self._columns = None if columns is None else list(dict.fromkeys(columns.split(",")))
 
@@ -95,10 +95,9 @@ class Output:
     def _rendered(self, frame: pl.DataFrame) -> bytes:
         from finstat_kit.frames.files.write import form_of, rendered
 
-        if self._path is not None:
-            return rendered(frame, form_of(self._path))
-        if self._form != "table":
-            return rendered(frame, self._form)
+        form = self._form if self._path is None else form_of(self._path)
+        if form != "table":
+            return rendered(frame, form)
         table = _fitting(frame) if sys.stdout.isatty() else _whole(frame)
         return harmless(f"{table}\n").encode()
 

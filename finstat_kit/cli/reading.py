@@ -7,18 +7,16 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-import click
+import polars as pl
 
+from finstat_kit import given_frames
 from finstat_kit.errors import UsageError
+from finstat_kit.given_units import given_units, unit_in_text
 
-if TYPE_CHECKING:
-    import polars as pl
-
-FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True)
-STANDARD_INPUT: Final = Path("-")
-PLAIN: Final = "plain"  # column of a file that has no columns
+_STANDARD_INPUT: Final = Path("-")
+_PLAIN: Final = "plain"  # column of a file that has no columns
 _ID: Final = re.compile(r"0|[1-9][0-9]{0,17}", re.ASCII)
 
 
@@ -30,9 +28,7 @@ def table(file: Path) -> pl.DataFrame:
     Raises:
         UsageError: It cannot be read.
     """
-    import polars as pl
-
-    is_input = file == STANDARD_INPUT
+    is_input = file == _STANDARD_INPUT
     name = "standard input" if is_input else f"FILE {str(file)!r}"
     data = file.read_bytes() if not is_input else sys.stdin.buffer.read() if sys.stdin else b""
     if not data.strip():
@@ -46,7 +42,7 @@ def table(file: Path) -> pl.DataFrame:
             frame = pl.read_ndjson(io.StringIO(text), infer_schema_length=None)
             return frame.with_columns(pl.col(pl.Null).cast(pl.String))
         if beginning.isdigit():
-            return pl.DataFrame({PLAIN: text.split()})
+            return pl.DataFrame({_PLAIN: text.split()})
         separator = ";" if ";" in text.partition("\n")[0] else ","
         return pl.read_csv(io.StringIO(text), infer_schema=False, separator=separator)
     except UnicodeDecodeError:
@@ -68,8 +64,10 @@ def ids(words: Sequence[str], collection: str) -> pl.Series | list[Any]:
         UsageError: There are no ids, or a value is not an id.
     """
     if list(words) == ["-"]:
-        return ids_in(STANDARD_INPUT, collection)
-    return _of_words(words, collection)
+        return ids_in(_STANDARD_INPUT, collection)
+    if collection == "units":
+        return [unit_in_text(word, "ID") for word in words]
+    return _whole(pl.Series("id", list(words)))
 
 
 def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
@@ -77,19 +75,15 @@ def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
 
     Of units the IČO where there are no ids.
     """
-    import polars as pl
-
-    from finstat_kit import given_frames, given_units
-
     frame = table(file)
+    if _PLAIN in frame.columns:
+        return ids(frame[_PLAIN].to_list(), collection)
     naming = given_frames.NAMED_IN[collection]
-    if PLAIN in frame.columns:
-        return _of_words(frame[PLAIN].to_list(), collection)
     named = next((frame[name] for name in naming if name in frame.columns), None)
     if named is None:
         own = [_whole(frame["id"])] if "id" in frame.columns else []
         if collection == "units" and not own and "ico" in frame.columns:
-            return given_units.given_units(frame, "ID")["ico"]
+            return given_units(frame, "ID")["ico"]
         return given_frames.ids(frame.with_columns(own), of=collection)
     if named.dtype == pl.String and collection != "units":
         named = named.str.split(" ")  # csv has several as one text
@@ -97,19 +91,7 @@ def ids_in(file: Path, collection: str) -> pl.Series | list[Any]:
     return _whole(named.drop_nulls().unique(maintain_order=True))
 
 
-def _of_words(words: Sequence[str], collection: str) -> pl.Series | list[Any]:
-    import polars as pl
-
-    from finstat_kit.given_units import unit_in_text
-
-    if collection == "units":
-        return [unit_in_text(word, "ID") for word in words]
-    return _whole(pl.Series("id", list(words)))
-
-
 def _whole(values: pl.Series) -> pl.Series:
-    import polars as pl
-
     if values.dtype != pl.String:
         return values
     for value in values:

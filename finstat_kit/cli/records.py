@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from finstat_kit.cli import options, reading
+from finstat_kit.cli import options
 from finstat_kit.cli.output import Output
 from finstat_kit.protocol.wire import BY_FIELD, CODELISTS
 
@@ -45,7 +45,7 @@ def ids(collection: str, reg: Register, output: Output, **passed: options.Passed
 
 
 @click.command()
-@click.argument("file", type=reading.FILE, required=False)
+@click.argument("file", type=options.FILE, required=False)
 @click.option(
     "--by", type=click.Choice(list(BY_FIELD)), help="A table of the records in FILE by this code."
 )
@@ -67,6 +67,8 @@ def count(
 
     "-" reads standard input: finstat-kit ids | finstat-kit get - | finstat-kit count - --by kraj
     """
+    from finstat_kit.cli import reading
+
     if file is not None and by is not None and changed_since is None:
         output.write(reg.count_by(reading.table(file), by, lang=lang))
     elif file is not None or by is not None or lang is not None or output.given:
@@ -96,6 +98,7 @@ def get(
     """
     import polars as pl
 
+    from finstat_kit.cli import reading
     from finstat_kit.protocol.records import KINDS
 
     wanted = reading.ids(id_, collection)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable
-from datetime import timedelta
-from functools import partial
+from datetime import date, timedelta
+from functools import cache, partial
 from importlib.metadata import version
 from itertools import islice
 from typing import Final, NamedTuple
@@ -38,16 +38,14 @@ class Examined:
 
     def __init__(self, register: Register) -> None:
         self.register = register
-        self._records: dict[str, pl.DataFrame] = {}
+        self.records = cache(self._records)
 
-    def records(self, name: str) -> pl.DataFrame:
+    def _records(self, name: str) -> pl.DataFrame:
         """Return some records of the first page of a collection."""
-        if name not in self._records:
-            collection: Collection = getattr(self.register, name)
-            ids = next(collection.pages(page_size=_PAGE))
-            spread = ids.gather_every(max(ids.height // _RECORDS, 1)).head(_RECORDS)
-            self._records[name] = collection.get(spread)
-        return self._records[name]
+        collection: Collection = getattr(self.register, name)
+        ids = next(collection.pages(page_size=_PAGE))
+        spread = ids.gather_every(max(ids.height // _RECORDS, 1)).head(_RECORDS)
+        return collection.get(spread)
 
 
 Seen = tuple[str, bool]  # what was seen, and whether it is what is expected
@@ -71,25 +69,27 @@ def _collection(name: str, of: Examined) -> Seen:
 
 
 def _pages(of: Examined) -> Seen:
-    units = of.register.units
-    pages = units.pages(page_size=_PAGE)
-    ids = pl.concat(islice(pages, 2))["id"]
-    total = units.count()
-    after = units.count(after_id=pages.cursor)
-    beyond = units.ids(after_id=wire.MAX_ID, limit=1).height
+    ids, total, after = _two_pages(of, _PAGE)
+    beyond = of.register.units.ids(after_id=wire.MAX_ID, limit=1).height
     seen = f"{ids.len():,} ids on two pages, {after:,} of {total:,} after them, {beyond} at the end"
     return seen, ids.len() + after == total and not beyond and (ids.len() == 2 * _PAGE or not after)
 
 
 def _window(of: Examined) -> Seen:
-    units, first = of.register.units, of.register.today - timedelta(days=30)
-    before = units.count(changed_since=first)
-    pages = units.pages(changed_since=first, page_size=_SHORT_PAGE)
-    ids = pl.concat(islice(pages, 2))["id"]
-    after = units.count(changed_since=first, after_id=pages.cursor)
-    days = units.get(ids[-1:])["datumPoslednejUpravy"].drop_nulls()
+    first = of.register.today - timedelta(days=30)
+    ids, before, after = _two_pages(of, _SHORT_PAGE, first)
+    days = of.register.units.get(ids[-1:])["datumPoslednejUpravy"].drop_nulls()
     seen = f"{before:,} ids since {first}, {ids.len():,} on two pages, {after:,} after them"
     return seen, before == ids.len() + after and bool((days >= first).all())
+
+
+def _two_pages(of: Examined, size: int, since: date | None = None) -> tuple[pl.Series, int, int]:
+    """Return the ids of two pages, and the counts of all ids and of those after them."""
+    units = of.register.units
+    pages = units.pages(changed_since=since, page_size=size)
+    ids = pl.concat(islice(pages, 2))["id"]
+    after = units.count(changed_since=since, after_id=pages.cursor)
+    return ids, units.count(changed_since=since), after
 
 
 def _day(of: Examined) -> Seen:

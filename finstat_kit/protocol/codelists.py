@@ -13,7 +13,7 @@ from typing import Final
 import polars as pl
 
 from finstat_kit.errors import ProtocolError
-from finstat_kit.protocol.records import Classification, Entry, Locations, decoded
+from finstat_kit.protocol.records import Classification, Entry, Locations, Names, decoded
 from finstat_kit.protocol.untrusted import shown
 
 log = logging.getLogger("finstat_kit")
@@ -41,8 +41,6 @@ def parse_classification(body: bytes) -> pl.DataFrame:
 
 def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataFrame:
     rows = pl.DataFrame([_row(entry) for entry in entries], schema=LOCATIONS, orient="row")
-    if rows["code"].n_unique() == rows.height:
-        return rows.sort("code").select(schema.names())
     distinct = rows.with_row_index().unique(rows.columns, keep="first", maintain_order=True)
     clashing = distinct.filter(~pl.col("code").is_first_distinct())
     if clashing.height:
@@ -61,10 +59,5 @@ def _codelist(entries: Sequence[Entry], key: str, schema: pl.Schema) -> pl.DataF
 
 def _row(entry: Entry) -> tuple[str | None, ...]:
     """Return code, both names and parent of an entry, codes that were numbers as their digits."""
-    names, parent = entry.nazov, entry.nadradenaLokacia
-    return (
-        str(entry.kod),
-        names.sk if names else None,
-        names.en if names else None,
-        None if parent is None else str(parent),
-    )
+    names, parent = entry.nazov or Names(), entry.nadradenaLokacia
+    return str(entry.kod), names.sk, names.en, None if parent is None else str(parent)

@@ -16,7 +16,7 @@ bottom. The last line of a header numbers the columns, which means nothing.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache
@@ -42,21 +42,18 @@ _CAPTION_TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 _IN_WORDS: Final = re.compile(r"[^\W\dAX]")  # a letter that is not of an account
-_ENGLISH_OF_SUMS: Final = tuple(
-    (re.compile(pattern), words)
-    for pattern, words in (
-        (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
-        (r"r ?\. ?([0-9]+)", r"line \1"),
-        (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
-        (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
-        (r" ?AÚ", "A"),
-        (r"účtová skupina", "account group"),
-        (r"\bokrem\b", "except"),
-        (r"\balebo\b", "or"),
-        (r"\bmínus\b", "-"),
-        (r"\baž\b", "to"),
-        (r"\ba\b", "and"),
-    )
+_ENGLISH_OF_SUMS: Final = (
+    (r"r ?\. ?([0-9]+) až (?:r ?\. ?)?([0-9]+)", r"lines \1 to \2"),
+    (r"r ?\. ?([0-9]+)", r"line \1"),
+    (r" ?(?:(?:spolu|celkom) )?\(súčet ", " - total ("),
+    (r" ?\b(?:(?:spolu|celkom)(?: súčet)?|súčet)\b", " - total"),
+    (r" ?AÚ", "A"),
+    (r"účtová skupina", "account group"),
+    (r"\bokrem\b", "except"),
+    (r"\balebo\b", "or"),
+    (r"\bmínus\b", "-"),
+    (r"\baž\b", "to"),
+    (r"\ba\b", "and"),
 )
 
 # Rows: their designations, and the sums in their captions.
@@ -80,34 +77,30 @@ _SUM_TOKEN: Final = re.compile(
     re.VERBOSE,
 )
 
-# Columns: what the cells of a header say.
+# Columns: what the cells of a header say. The first pattern that matches names period or measure.
 PERIODS: Final = ("current", "previous")
-MEASURES: Final = (
-    "gross", "correction", "net", "main", "business", "total", "untaxed", "taxed", "other",
-)  # fmt: skip
-_ORDINAL: Final = re.compile(r"[a-z]|[0-9]{1,3}[a-z]?", re.IGNORECASE)
-_PREVIOUS: Final = re.compile(r"predch|20\s*xx\s*-\s*1", re.IGNORECASE)
-# A budget belongs to the year in the cell beside it.
-_CURRENT: Final = re.compile(r"bežn|20\s*xx|rozpočet", re.IGNORECASE)
+_PERIOD_WORDS: Final = {
+    "previous": r"predch|20\s*xx\s*-\s*1",
+    "current": r"bežn|20\s*xx|rozpočet",  # a budget belongs to the year in the cell beside it
+}
 # Table names that end like this: "BS_BUO", "PL_PUO".
-_IN_THE_NAME: Final = {"buo": "current", "puo": "previous"}
+_PERIOD_IN_NAME: Final = {"previous": r"_puo\s*$", "current": r"_buo\s*$"}
+# "Hlavná nezdaňovaná" is the main activity.
+_MEASURE_WORDS: Final = {
+    "gross": "brutto",
+    "correction": "korekci|oprávk",
+    "net": "netto",
+    "main": "hlavn",
+    "business": "podnikateľsk",
+    "total": "spolu",
+    "untaxed": "nezdaň",
+    "taxed": "zdaň",
+}
+MEASURES: Final = (*_MEASURE_WORDS, "other")
+_ORDINAL: Final = re.compile(r"[a-z]|[0-9]{1,3}[a-z]?", re.IGNORECASE)
 # Words that name no measure: a period, or that there are figures.
 _NEUTRAL: Final = re.compile(
     r".*(predch|bežn|20\s*xx|skutočnosť).*|účtovné obdobie|stav|hodnota", re.IGNORECASE | re.DOTALL
-)
-# The first that matches: "Hlavná nezdaňovaná" is the main activity.
-_MEASURE_WORDS: Final = tuple(
-    (measure, re.compile(words, re.IGNORECASE))
-    for measure, words in (
-        ("gross", "brutto"),
-        ("correction", "korekci|oprávk"),
-        ("net", "netto"),
-        ("main", "hlavn"),
-        ("business", "podnikateľsk"),
-        ("total", "spolu"),
-        ("untaxed", "nezdaň"),
-        ("taxed", "zdaň"),
-    )
 )
 
 
@@ -249,15 +242,14 @@ def parse_templates(body: bytes) -> tuple[list[Form], bool]:
     """Read the list of templates, and whether it has their tables; a list need not (ours)."""
     listed = decoded(body, _Templates).listed
     forms = [_form(entry, f"$.{TEMPLATE_LIST}[{n}]") for n, entry in enumerate(listed)]
-    ids = [form.id for form in forms]
-    if len(set(ids)) < len(ids):
-        repeated = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated} is listed twice")
+    repeated = [id_ for id_, times in Counter(form.id for form in forms).items() if times > 1]
+    if repeated:
+        raise ProtocolError(f"$.{TEMPLATE_LIST}: the template {repeated[0]} is listed twice")
     return forms, any(entry.tabulky is not None for entry in listed)
 
 
-def _form(template: _Template, path: str) -> Form:
-    tables = template.tabulky or []
+def _form(sent: _Template, path: str) -> Form:
+    tables = sent.tabulky or []
     translated = _translate(tables)
     for index, table in enumerate(tables):
         if not 1 <= table.pocetDatovychStlpcov <= table.pocetStlpcov:
@@ -267,17 +259,16 @@ def _form(template: _Template, path: str) -> Form:
                 f"{table.pocetDatovychStlpcov}",
             )
     numbers = [
-        rows_by_number([(row.cisloRiadku, row.oznacenie) for row in table.riadky or []])
-        for table in tables
+        rows_by_number(index, [(row.cisloRiadku, row.oznacenie) for row in table.riadky or []])
+        for index, table in enumerate(tables)
     ]
+    # A number means a row of its own table, else of the nearest before it, or else after it.
+    read = tuple(
+        _table(table, ChainMap(*numbers[index::-1], *numbers[index + 1 :]))
+        for index, table in enumerate(tables)
+    )
     return Form(
-        template.id,
-        template.nazov,
-        template.nariadenieMF,
-        template.platneOd,
-        template.platneDo,
-        tuple(_table(table, position, numbers) for position, table in enumerate(tables)),
-        translated,
+        sent.id, sent.nazov, sent.nariadenieMF, sent.platneOd, sent.platneDo, read, translated
     )
 
 
@@ -293,21 +284,21 @@ def _translate(tables: Iterable[_Table]) -> bool:
     return translated
 
 
-def _table(table: _Table, index: int, numbers: list[dict[int, int]]) -> Table:
-    name, rows = table.nazov or Names(), table.riadky or []
+def _table(table: _Table, places: Mapping[int, tuple[int, int]]) -> Table:
+    name, sent = table.nazov or Names(), table.riadky or []
     columns = read_columns(
         table.hlavicka or [], table.pocetStlpcov, table.pocetDatovychStlpcov, name.sk
     )
-    paths = row_paths(row.oznacenie for row in rows)
-    own = (_row(row, path, index, numbers) for row, path in zip(rows, paths, strict=True))
-    return Table(name.sk, name.en, columns, tuple(own))
-
-
-def _row(row: _Row, path: Path, table: int, numbers: list[dict[int, int]]) -> Row:
-    text = row.text or Names()
-    label = text.sk or ""
-    added = resolved_terms(sum_references(label), table, numbers)
-    return Row(row.cisloRiadku, _trimmed(row.oznacenie), path, label, _trimmed(text.en), added)
+    rows = []
+    for row, path in zip(sent, row_paths(row.oznacenie for row in sent), strict=True):
+        text, mark = row.text or Names(), _trimmed(row.oznacenie)
+        label = text.sk or ""
+        added = sum_references(label)
+        if any(number not in places for _, number in added):
+            added = []
+        terms = tuple(Term(sign, *places[number]) for sign, number in added)
+        rows.append(Row(row.cisloRiadku, mark, path, label, _trimmed(text.en), terms))
+    return Table(name.sk, name.en, columns, tuple(rows))
 
 
 def _trimmed(text: str | None) -> str | None:
@@ -321,22 +312,17 @@ def translated_caption(caption: str | None) -> str | None:
     'Property, plant and equipment - total (lines 05 to 08)'
     >>> translated_caption("Neznámy majetok r. 1 + r. 2")
     """
-    term, behind = _parted(" ".join((caption or "").split()))
+    caption = " ".join((caption or "").split())
+    # The term ends with the last word that is neither an account nor of a sum.
+    words_of_term = (token for token in _CAPTION_TOKEN.finditer(caption) if not token["behind"])
+    end = max((word.end() for word in words_of_term), default=0)
+    term, behind = caption[:end], caption[end:]
     words = _english_terms().get(_term_key(term))
     if words is None:
         return None
     for pattern, written in _ENGLISH_OF_SUMS if _IN_WORDS.search(behind) else ():
-        behind = pattern.sub(written, behind)
+        behind = re.sub(pattern, written, behind)
     return (words.upper() if term.isupper() else words) + behind
-
-
-def _parted(caption: str) -> tuple[str, str]:
-    """Part a caption behind the last word that is neither an account nor of a sum."""
-    end = max(
-        (token.end() for token in _CAPTION_TOKEN.finditer(caption) if not token["behind"]),
-        default=0,
-    )
-    return caption[:end], caption[end:]
 
 
 def _term_key(term: str) -> str:
@@ -359,15 +345,12 @@ def row_paths(marks: Iterable[str | None]) -> Iterator[Path]:
     above: Path = ()
     for mark in marks:
         parts = tuple(_MARK_PART.findall(mark or ""))
-        if not parts:
-            yield ()
-            continue
         # A capital begins anew; a number or a small letter continues what is above it.
-        if not parts[0].isupper():
+        if parts and not parts[0].isupper():
             kind = str.isdigit if parts[0].isdigit() else str.islower
             same = [depth for depth, part in enumerate(above) if kind(part)]
             parts = above[: same[0] if same else len(above)] + parts
-        above = parts
+        above = parts or above
         yield parts
 
 
@@ -411,8 +394,10 @@ def sum_references(caption: str) -> list[tuple[int, int]]:
     return signed_rows
 
 
-def rows_by_number(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, int]:
-    """Return the row of each number that captions refer to, by number and mark of the rows.
+def rows_by_number(
+    table: int, rows: Sequence[tuple[int | None, str | None]]
+) -> dict[int, tuple[int, int]]:
+    """Return table and row of each number that captions refer to, by number and mark of the rows.
 
     Some forms print the number of a row as its mark: ``03``; one that repeats refers to no row.
     """
@@ -421,31 +406,7 @@ def rows_by_number(rows: Sequence[tuple[int | None, str | None]]) -> dict[int, i
         for number, mark in rows
     ]
     repeats = Counter(printed)
-    return {n: row for row, n in enumerate(printed) if n is not None and repeats[n] == 1}
-
-
-def resolved_terms(
-    references: Sequence[tuple[int, int]], table: int, numbers: Sequence[Mapping[int, int]]
-) -> tuple[Term, ...]:
-    """Find the rows that the references of a caption name.
-
-    Args:
-        references: Signs and row numbers.
-        table: The table of the caption.
-        numbers: The row of each number, for every table. A number that is not in this
-            table is in the nearest table before it, or else after it.
-
-    Returns:
-        The terms; empty if a number is not in the form.
-    """
-    order = [*range(table, -1, -1), *range(table + 1, len(numbers))]
-    resolved = []
-    for sign, number in references:
-        home = next((other for other in order if number in numbers[other]), None)
-        if home is None:
-            return ()
-        resolved.append(Term(sign, home, numbers[home][number]))
-    return tuple(resolved)
+    return {n: (table, row) for row, n in enumerate(printed) if n is not None and repeats[n] == 1}
 
 
 def read_columns(
@@ -466,39 +427,27 @@ def read_columns(
         if cell.text and (text := _trimmed(cell.text.sk))
         if not (cell.riadok == last and _ORDINAL.fullmatch(text))
     ]
-    first = all_columns - data_columns + 1
-    unfinished = []
-    for number in range(first, first + data_columns):
-        above = [(text, en) for start, end, text, en in telling if start <= number < end]
-        english = [en for _, en in above if en]
-        texts = [text for text, _ in above]
-        unfinished.append(
-            Column(
-                _period(" ".join(texts)),
-                _measure(texts),
-                " / ".join(texts),
-                " / ".join(english) if above and len(english) == len(above) else None,
-            )
-        )
-    period = _IN_THE_NAME.get((name or "").rpartition("_")[2].strip().lower())
-    return tuple(_completed(c if c.period else c._replace(period=period) for c in unfinished))
+    period_of_table = _first(_PERIOD_IN_NAME, name or "")
+    columns = []
+    for number in range(all_columns - data_columns + 1, all_columns + 1):
+        above = [(text, en or "") for start, end, text, en in telling if start <= number < end]
+        texts, english = [text for text, _ in above], [en for _, en in above]
+        header_sk = " / ".join(texts)
+        period = _first(_PERIOD_WORDS, header_sk) or period_of_table
+        measure = _first(_MEASURE_WORDS, header_sk)
+        if measure is None and not all(map(_NEUTRAL.fullmatch, texts)):
+            measure = "other"
+        header_en = " / ".join(english) if all(english) else ""
+        columns.append(Column(period, measure, header_sk, header_en or None))
+    return tuple(_completed(columns))
 
 
-def _period(text: str) -> str | None:
-    if _PREVIOUS.search(text):
-        return "previous"
-    return "current" if _CURRENT.search(text) else None
+def _first(patterns: Mapping[str, str], text: str) -> str | None:
+    matching = (name for name in patterns if re.search(patterns[name], text, re.IGNORECASE))
+    return next(matching, None)
 
 
-def _measure(texts: Sequence[str]) -> str | None:
-    whole = " ".join(texts)
-    for measure, words in _MEASURE_WORDS:
-        if words.search(whole):
-            return measure
-    return "other" if any(not _NEUTRAL.fullmatch(text) for text in texts) else None
-
-
-def _completed(columns: Iterable[Column]) -> list[Column]:
+def _completed(columns: list[Column]) -> list[Column]:
     """Complete columns from their neighbours.
 
     Columns without a period beside a previous one are current, where no other is. A lone previous
@@ -506,28 +455,21 @@ def _completed(columns: Iterable[Column]) -> list[Column]:
     net, the total of two activities. Of several columns with the same period and measure only the
     total of all keeps it.
     """
-    completed = list(columns)
-    periods = {column.period for column in completed}
+    periods = {column.period for column in columns}
     if "previous" in periods and "current" not in periods:
-        completed = [c if c.period else c._replace(period="current") for c in completed]
-    current = [column for column in completed if column.period == "current"]
-    previous = [index for index, column in enumerate(completed) if column.period == "previous"]
-    if current and len(previous) == 1 and completed[previous[0]].measure is None:
-        completed[previous[0]] = completed[previous[0]]._replace(measure=current[-1].measure)
-    same = defaultdict[tuple[str | None, str | None], list[int]](list)
-    for index, column in enumerate(completed):
-        same[column.period, column.measure].append(index)
-    for (_, measure), places in same.items():
-        if measure is None or len(places) == 1:
-            continue
-        # "Spolu" under fewer headings than "Životné poistenie / Spolu".
-        depths = {
-            index: completed[index].header_sk.count(" / ")
-            for index in places
-            if "spolu" in completed[index].header_sk.lower()
-        }
-        above = [index for index in depths if depths[index] == min(depths.values())]
-        for index in places:
-            if above != [index]:
-                completed[index] = completed[index]._replace(measure="other")
-    return completed
+        columns = [c if c.period else c._replace(period="current") for c in columns]
+    current = [column for column in columns if column.period == "current"]
+    previous = [column for column in columns if column.period == "previous"]
+    if current and len(previous) == 1 and previous[0].measure is None:
+        columns[columns.index(previous[0])] = previous[0]._replace(measure=current[-1].measure)
+    return [c._replace(measure="other") if _is_part(c, columns) else c for c in columns]
+
+
+def _is_part(column: Column, columns: Sequence[Column]) -> bool:
+    """Return whether others have the period and measure of a column that is not their total."""
+    same = [c for c in columns if (c.period, c.measure) == (column.period, column.measure)]
+    totals = [c for c in same if "spolu" in c.header_sk.lower()]
+    # "Spolu" under fewer headings than "Životné poistenie / Spolu".
+    depth = min((c.header_sk.count(" / ") for c in totals), default=0)
+    above = [c for c in totals if c.header_sk.count(" / ") == depth]
+    return column.measure is not None and len(same) > 1 and above != [column]

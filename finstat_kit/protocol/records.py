@@ -14,7 +14,7 @@ import re
 from calendar import monthrange
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Final, Generic, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -26,10 +26,8 @@ from finstat_kit.protocol.untrusted import broken, read_json
 from finstat_kit.protocol.wire import MAX_ID
 
 S = TypeVar("S", bound=Struct)
-_TRUE: Final = ["true", "false"]  # not a set: the value may not be hashable
-_MONTH: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+_MONTH: Final = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
 _MISSING: Final = re.compile("Object missing required field `([^`]+)`")
-_NO_MONTH: Final = "Expected a month YYYY-MM"
 Text = str | None
 Day = date | None
 Id = Annotated[int, Meta(ge=0, le=MAX_ID)]
@@ -55,20 +53,17 @@ class LastDay(date):
     """The last day of a month, which the register writes as ``2024-12``."""
 
 
-def _decoded_day(kind: type[date], text: object) -> date:
+def _decoded_day(kind: type[date], value: object) -> date:
     """Return the day for a month: the hook by which msgspec decodes `FirstDay`."""
-    if type(text) is date:  # of a frame
-        return kind(text.year, text.month, text.day)
-    if type(text) is not str:
-        raise ValueError(_NO_MONTH)
-    return _day_of_month(kind is FirstDay, text)
+    return _day_of_month(kind is FirstDay, value if isinstance(value, str) else "")
 
 
 @lru_cache(maxsize=2_000)
 def _day_of_month(first: bool, text: str) -> date:
-    if not _MONTH.fullmatch(text) or text.startswith("0000"):
-        raise ValueError(_NO_MONTH)
-    year, month = int(text[:4]), int(text[5:])
+    parts = _MONTH.fullmatch(text)
+    if parts is None:
+        raise ValueError("Expected a month YYYY-MM")
+    year, month = int(parts[1]), int(parts[2])
     return FirstDay(year, month, 1) if first else LastDay(year, month, monthrange(year, month)[1])
 
 
@@ -277,13 +272,13 @@ class Kind(Generic[R]):
     """A kind of records: where they are, what they hold, and how they are read.
 
     Attributes:
-        endpoint: Endpoint of one record, below ``/api``.
+        path: Path of one record, below the base URL.
         listed: Endpoint of the list of their ids.
         shape: Shape of a record.
     """
 
     def __init__(self, endpoint: str, listed: str, shape: type[R]) -> None:
-        self.endpoint = endpoint
+        self.path = f"/api/{endpoint}"
         self.listed = listed
         self.shape = shape
 
@@ -291,24 +286,16 @@ class Kind(Generic[R]):
     @cached_property
     def schema(self) -> pl.Schema:
         """Schema of a frame of records: always all columns, in the register's order."""
-        return _schema(self._sent)
+        return self._none.schema
 
     @cached_property
     def _sent(self) -> pl.Schema:
-        return pl.Schema({name: dtype_of(hint) for name, hint in _field_types(self.shape).items()})
-
-    @cached_property
-    def _decoder(self) -> msgspec.json.Decoder[Any]:
-        return _decoder(self.shape)
+        types = get_type_hints(self.shape)
+        return pl.Schema({name: dtype_of(hint) for name, hint in types.items()})
 
     @cached_property
     def _none(self) -> pl.DataFrame:
-        return self.schema.to_frame()  # nested columns take their time even without rows
-
-    @property
-    def path(self) -> str:
-        """Path of one record, below the base URL."""
-        return f"/api/{self.endpoint}"
+        return _unpacked(self._sent.to_frame())  # nested columns take their time even without rows
 
     def read(self, body: bytes, id_: int) -> R:
         """Return the record of an id that a body holds.
@@ -317,15 +304,10 @@ class Kind(Generic[R]):
             ProtocolError: It breaks the register's format; the text names id and field.
             NotJson: The body is not JSON.
         """
-        try:
-            record: R = self._decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            where = f"id {id_}: "
-            reply = read_json(body, where)
-            _read_truths(reply)
-            record = shaped(reply, self.shape, where)
+        where = f"id {id_}: "
+        record = decoded(body, self.shape, where)
         if record.id != id_:
-            raise broken(f"id {id_}: $.id", f"expected {id_}, got {record.id}")
+            raise broken(f"{where}$.id", f"expected {id_}, got {record.id}")
         return record
 
     def frame(self, records: Sequence[Record]) -> pl.DataFrame:
@@ -333,17 +315,7 @@ class Kind(Generic[R]):
         if not records:  # as often as not
             return self._none.clone()
         # As JSON: building a frame from rows takes ten times as long.
-        frame = pl.read_json(_ENCODER.encode(records), schema=self._sent)
-        if "obsah" in frame.columns:
-            content = frame["obsah"].struct
-            tables = content.field("tabulky").list.eval(pl.element().struct.field("data"))
-            frame = frame.with_columns(content.field("titulnaStrana"), tables)
-        return frame.select(self.schema.names())
-
-
-@cache
-def _decoder(shape: type[Struct]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(shape, dec_hook=_decoded_day)
+        return _unpacked(pl.read_json(_ENCODER.encode(records), schema=self._sent))
 
 
 def decoded(body: bytes, shape: type[S], where: str = "") -> S:
@@ -359,10 +331,11 @@ def decoded(body: bytes, shape: type[S], where: str = "") -> S:
         NotJson: The body is not JSON.
     """
     try:
-        value: S = _decoder(shape).decode(body)
+        return msgspec.json.decode(body, type=shape, dec_hook=_decoded_day)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return shaped(read_json(body, where), shape, where)
-    return value
+        reply = read_json(body, where)
+        _read_truths(reply)
+        return shaped(reply, shape, where)
 
 
 def shaped(reply: object, shape: type[S], where: str = "") -> S:
@@ -388,13 +361,8 @@ def _read_truths(reply: object) -> None:
     title = content.get("titulnaStrana") if isinstance(content, dict) else None
     for fields in (reply, title):
         if isinstance(fields, dict):
-            texts = {name: fields[name] == "true" for name in _TRUTHS if fields.get(name) in _TRUE}
-            fields.update(texts)
-
-
-def _field_types(shape: type[Struct]) -> dict[str, Any]:
-    types = get_type_hints(shape)
-    return {name: types[name] for name in shape.__struct_fields__}
+            sent = {name: fields[name] for name in _TRUTHS if fields.get(name) in ("true", "false")}
+            fields.update({name: text == "true" for name, text in sent.items()})
 
 
 def dtype_of(hint: Any) -> pl.DataType:  # noqa: ANN401 - a type as it was written
@@ -405,19 +373,15 @@ def dtype_of(hint: Any) -> pl.DataType:  # noqa: ANN401 - a type as it was writt
         return dtype_of(get_args(hint)[0])
     if get_origin(hint) is list:
         return pl.List(dtype_of(get_args(hint)[0]))
-    return pl.Struct({name: dtype_of(field) for name, field in _field_types(hint).items()})
+    return pl.Struct({name: dtype_of(field) for name, field in get_type_hints(hint).items()})
 
 
-def _schema(sent: pl.Schema) -> pl.Schema:
-    """Return the columns of records, which for ``obsah`` have what is in it."""
-    columns: dict[str, pl.DataType] = {}
-    for name, dtype in sent.items():
-        if name == "obsah":
-            columns["titulnaStrana"] = dtype_of(Title)
-            columns["tabulky"] = pl.List(pl.List(pl.String))
-        else:
-            columns[name] = dtype
-    return pl.Schema(columns)
+def _unpacked(frame: pl.DataFrame) -> pl.DataFrame:
+    """Put what is in ``obsah`` in its place; a table becomes its cells."""
+    if "obsah" not in frame.columns:
+        return frame
+    cells = pl.col("tabulky").list.eval(pl.element().struct.field("data"))
+    return frame.unnest("obsah").with_columns(cells)
 
 
 KINDS: Final[Mapping[str, Kind[Record]]] = {

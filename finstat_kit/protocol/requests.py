@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
+import numpy as np
 import polars as pl
 
 from finstat_kit.errors import PagingError
@@ -146,17 +147,14 @@ def check(query: Query, page: Page, seen: int | None = None) -> None:
     Raises:
         PagingError: The page repeats, goes back or does not advance.
     """
-    if page.ids.is_empty():
+    line = np.insert(page.ids.to_numpy(), 0, query.after_id)
+    backwards = line[1:] <= line[:-1]
+    if not backwards.any():
         return
-    ids = page.ids.to_numpy()
-    ascending = ids[1:] > ids[:-1]
-    if ids[0] <= query.after_id:
-        fault = f"its first id {ids[0]} is not above the cursor"
-    elif not ascending.all():
-        place = int(ascending.argmin()) + 1
-        fault = f"id {ids[place]} follows {ids[place - 1]}"
-    else:
-        return
+    place = int(backwards.argmax())
+    fault = f"its first id {line[1]} is not above the cursor"
+    if place:
+        fault = f"id {line[place + 1]} follows {line[place]}"
     before = "" if seen is None else f"; {seen} ids precede it"
     raise PagingError(
         f"page {query.endpoint} after id {query.after_id} does not move forward: {fault}"

@@ -19,8 +19,7 @@ def data_folder() -> Path:
     An editable install leaves a copy in site-packages that may be stale; it is never read,
     because the code is then in the checkout.
     """
-    checkout = _PACKAGE.parent
-    for folder in (_PACKAGE / "_data", checkout / "data"):
+    for folder in (_PACKAGE / "_data", _PACKAGE.parent / "data"):
         if (folder / "codelists").is_dir():
             return folder
     raise FileNotFoundError(f"finstat_kit's data folder is missing beside {_PACKAGE}: reinstall it")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 import json
 import re
+from contextlib import suppress
 from typing import Final
 
 import orjson
 
 from finstat_kit.errors import ProtocolError
 
-_BLANKS: Final = "\n\u00a0\u202f"
 _READ_OF_BODY: Final = 20_000  # bytes of a body, whose first words a message has (ours)
 _TAGS: Final = re.compile(
     r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL
@@ -33,20 +33,14 @@ def read_json(body: bytes, where: str = "") -> object:
         ProtocolError: It is nested too deeply; the standard allows a limit [RFC 8259, section 9].
         NotJson: The bytes are not JSON.
     """
-    try:
+    with suppress(orjson.JSONDecodeError):
         return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        try:
-            return _read_slowly(body, where)
-        except RecursionError:
-            raise broken(f"{where}$", "it is nested too deeply") from None
-
-
-def _read_slowly(body: bytes, where: str) -> object:
-    """Read what orjson refuses: a BOM, long numbers; a lone surrogate is an error of its text."""
+    # What orjson refuses: a BOM, long numbers; a lone surrogate is an error of its text.
     try:
         reply: object = json.loads(body.decode("utf-8-sig"), parse_constant=_no_constant)
         json.dumps(reply, ensure_ascii=False).encode()
+    except RecursionError:
+        raise broken(f"{where}$", "it is nested too deeply") from None
     except UnicodeEncodeError:
         raise ProtocolError(f"{where}a text contains a lone surrogate") from None
     except UnicodeDecodeError:
@@ -80,15 +74,17 @@ def first_words(body: bytes) -> str:
     return f": “{words}”" if words else ""
 
 
-def printable(text: str) -> str:
+def printable(text: str, blanks: str = "\n\u00a0\u202f") -> str:
     """Return untrusted text for a picture or a page: no control characters, no marks of direction.
 
-    Line breaks and blanks that do not break stay.
+    Args:
+        text: The text.
+        blanks: Which stay: line breaks, and blanks that do not break.
     """
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() or c in _BLANKS else " " if c.isspace() else "?" for c in text
+        c if c.isprintable() or c in blanks else " " if c.isspace() else "?" for c in text
     )
 
 
@@ -104,9 +100,5 @@ def shown(text: str, most: int | None = 200) -> str:
         text: One line; line breaks in it become blanks.
         most: Maximum number of characters, None for no limit.
     """
-    printable = text
-    if not text.isprintable():
-        printable = "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
-    if most is None or len(printable) <= most:
-        return printable
-    return printable[: most - 1] + "…"
+    text = printable(text, blanks="")
+    return text if most is None or len(text) <= most else text[: most - 1] + "…"

@@ -6,7 +6,7 @@ The fields of records are in `records`.
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date
 from email.utils import parsedate_to_datetime
 from typing import Final, Literal, NamedTuple
 from zoneinfo import ZoneInfo
@@ -115,7 +115,6 @@ LOCATION_FIELDS: Final = ("kraj", "okres", "sidlo")
 def day_of(sent: str) -> date | None:
     """Return the register's day of a header ``Date``; None where that is none."""
     try:
-        moment: datetime = parsedate_to_datetime(sent)
-        return moment.astimezone(ZONE).date()
+        return parsedate_to_datetime(sent).astimezone(ZONE).date()
     except (ValueError, TypeError, OverflowError):
         return None

@@ -133,6 +133,14 @@ def test_a_body_nested_too_deeply_is_a_broken_reply(reader: str, deep: str) -> N
         READERS[reader](b'{"id":7,"x":%b}' % deep.encode())
 
 
+def test_a_month_that_is_as_deep_as_can_be_read_is_no_month() -> None:
+    """It is not shown, which takes more depth than reading."""
+    body = b'{"id":7,"obdobieOd":%b}' % (b"[" * 1_020 + b"]" * 1_020)
+
+    with pytest.raises(ProtocolError, match=r"\$\.obdobieOd: expected a month YYYY-MM;"):
+        KINDS["statements"].read(body, 7)
+
+
 @pytest.mark.parametrize("connections", [1, 4])
 @pytest.mark.parametrize(
     ("case", "value"),

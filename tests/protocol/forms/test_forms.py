@@ -235,8 +235,8 @@ def test_a_number_printed_as_a_mark_is_referred_to() -> None:
     """Where rows have no number; a mark that repeats refers to no row."""
     marks = ["01", "02.", "a.", "02", "3."]
 
-    assert rows_by_number([(None, mark) for mark in marks]) == {1: 0, 3: 4}
-    assert rows_by_number([(7, "01"), (None, "9" * 5_000), (None, None)]) == {7: 0}
+    assert rows_by_number(0, [(None, mark) for mark in marks]) == {1: (0, 0), 3: (0, 4)}
+    assert rows_by_number(2, [(7, "01"), (None, "9" * 5_000), (None, None)]) == {7: (2, 0)}
 
 
 def test_a_column_is_above_what_it_covers() -> None:
