@@ -131,7 +131,7 @@ MUTATIONS = [
         "split_walk.py:joined",
         "if piece.cursor < piece.limit:",
         "if False:",
-        "test_an_error_keeps_what_came_without_a_gap",
+        "test_what_is_behind_a_gap_is_not_joined",
     ),
     Mutation(
         "an error carries the rows so far",

@@ -118,15 +118,11 @@ def walk_in_ranges(
     session, stop, lock, (first,) = source.session, Stop(), Lock(), ranges
     workers: Workers[None, Sequence[int] | None] = Workers(connections)
 
-    def page_of(following: Query) -> Page:
-        page = source.page(following, None, stop)
-        with lock:
-            advance(len(page.ids))
-        return page
-
     def walk(piece: Range) -> None:
         while not piece.done:
-            piece.step(query, page_of)
+            piece.step(query, lambda following: source.page(following, None, stop))
+            with lock:
+                advance(int((piece.pages[-1] <= piece.limit).sum()))
 
     def count(place: int, stop: Event) -> int | None:
         with suppress(RegisterError, Stopped):  # without it the ids are the same

@@ -321,3 +321,18 @@ def test_an_end_at_a_cut_is_requested_once_more_behind_its_ids() -> None:
     first = Range(0)
     first.step(QUERY, lambda query: Page(pl.Series("id", [1]), more=False))
     assert first.done
+
+
+def test_what_is_behind_a_gap_is_not_joined() -> None:
+    """The cursor of an error is the last id before a gap; of nothing, the start of the walk."""
+    ranges = [Range(0, 10), Range(10, 20), Range(20)]
+
+    def page(query: Query) -> Page:
+        return page_of(range(1, 41), query)
+
+    ranges[2].step(QUERY, page)
+    assert (joined(ranges)[0].to_list(), joined(ranges)[1]) == ([], 0)
+
+    ranges[0].step(QUERY, page)
+    ranges[1].step(QUERY, page)
+    assert (joined(ranges)[0].to_list(), joined(ranges)[1]) == ([1, 2, 3, 4], 4)
