@@ -132,13 +132,19 @@ def walk_in_ranges(
     def counts(places: Sequence[int]) -> Mapping[int, int | None]:
         return dict(in_order(places, count, len(places), stop))
 
-    def places() -> Sequence[int]:
-        total = count(query.after_id, stop)
+    def wait_for_first_page() -> None:
         while not first.pages and not stop.is_set():
             time.sleep(_MOMENT)
-        # If the rate is the bottleneck, several connections would only wait.
-        is_slow = session.rate is None or session.rate * session.exchange.latency > 1
-        if total is None or not is_slow or not first.pages:
+
+    def places() -> Sequence[int]:
+        if session.rate is not None:
+            wait_for_first_page()
+            # If the rate is the bottleneck, several connections would only wait.
+            if first.done or session.rate * session.exchange.latency <= 1:
+                return []
+        total = count(query.after_id, stop)
+        wait_for_first_page()
+        if total is None or not first.pages:
             return []
         return cuts(query, first.pages[0], total, connections, counts)
 
