@@ -711,8 +711,8 @@ class Register(Inner, Checked):
 
         Raises:
             UsageError: An argument is wrong, or *n* is more than *max_requests*.
-            RegisterError: A request failed; ``.partial`` holds the estimate so far.
-            Interrupted: Ctrl-C before the first record.
+            RegisterError, Interrupted: A request failed, or Ctrl-C; ``.partial`` holds the records
+                so far.
 
         Example:
             >>> import finstat_kit as fk

@@ -9,7 +9,6 @@ from finstat_kit.arguments import By, Lang, Since
 from finstat_kit.client.collections.fetching import refuse_long_work
 from finstat_kit.client.collections.listing import query_of, walked
 from finstat_kit.client.source import Allowance, Source
-from finstat_kit.errors import Interrupted, RegisterError, warn
 from finstat_kit.frames.counts import estimation
 from finstat_kit.frames.counts.estimation import NO_RECORD
 from finstat_kit.frames.places import labels
@@ -41,29 +40,11 @@ def estimate(
         for name, value, least in zip(("n", "seed"), drawn, (1, 0), strict=True)
     )
     refuse_long_work(source, n, allowance.max_requests)
-    number = 0
-
-    def estimated(records: pl.DataFrame) -> pl.DataFrame:
-        missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))
-        rows = records.with_columns(problem=missing)
-        return estimation.estimated(rows, by, source.codelist, number, lang=lang)
-
-    try:
+    with source.session.working("records", n, lambda: None, progress=False):  # ids are none
         ids = walked(source, query, progress=allowance.progress)["id"]
-        number, sample = ids.len(), estimation.drawn(ids, seed).head(n)
-        # Before the records, so that any number of them gives an estimate.
-        source.codelist(wire.BY_FIELD[by].name)
-        records = source.records("units", sample, allowance, null_rows=True)
-    except RegisterError as error:
-        partial, error.partial, error.cursor = error.partial, None, None  # ids are no estimate
-        if partial is not None and by in partial.columns and partial.height:
-            error.partial = estimated(partial)
-        error.going_on = source.session.going_on()
-        raise
-    except KeyboardInterrupt as interrupt:
-        partial = getattr(interrupt, "partial", None)
-        if partial is None or by not in partial.columns or partial.is_empty():
-            raise Interrupted("interrupted before the first record") from interrupt
-        records = partial
-        warn(f"interrupted: an estimate from {records.height:,} of {sample.len():,} records")
-    return estimated(records)
+    source.codelist(wire.BY_FIELD[by].name)  # before the records, none of which an error loses
+    sample = estimation.drawn(ids, seed).head(n)
+    records = source.records("units", sample, allowance, null_rows=True)
+    missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))
+    rows = records.with_columns(problem=missing)
+    return estimation.estimated(rows, by, source.codelist, ids.len(), lang=lang)
