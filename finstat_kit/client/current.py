@@ -26,9 +26,6 @@ from finstat_kit.client.sample import sample
 from finstat_kit.client.source import Source
 from finstat_kit.client.units import Units
 from finstat_kit.errors import UsageError, invalid
-from finstat_kit.protocol.shipped import template_bodies
-from finstat_kit.protocol.wire import Reply
-from finstat_kit.transport.base import InProcess
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,11 +34,6 @@ _CHOICES: Final = (
     "  fk.use(fk.sample())   # invented data, no network\n"
     "  fk.use(fk.LIVE)       # the real register"
 )
-_NOT_CHOSEN: Final = "no register is chosen"
-_CHOOSE: Final = f"choose one first:\n{_CHOICES}"
-# What they read of reports needs no register: the forms come with the package.
-_NEED_NO_REGISTER: Final = frozenset({"reports", "annual_reports", "as_filed"})
-_FORM: Final = "/api/sablona"
 _DAY: Final = re.compile(r"(.*)@([0-9]{4}-[0-9]{2}-[0-9]{2})", re.ASCII | re.DOTALL)
 
 
@@ -188,7 +180,7 @@ def register() -> Register:
     if (chosen := choice.register) is None:
         named = os.environ.get(_VARIABLE)
         if not named:
-            raise UsageError(_NOT_CHOSEN, cure=_CHOOSE)
+            raise UsageError("no register is chosen", cure=f"choose one first:\n{_CHOICES}")
         made = _register_of(named, _VARIABLE)  # without the lock, which a fork would leave taken
         with _lock:
             choice.register = chosen = choice.register or made  # another thread may be faster
@@ -277,27 +269,6 @@ def _is_chosen() -> bool:
     return _current().register is not None or bool(os.environ.get(_VARIABLE))
 
 
-def _shipped_forms(method: str, path: str, query: str) -> Reply:
-    """Answer requests for the forms that come with the package.
-
-    Raises:
-        UsageError: Anything else is requested.
-    """
-    template = query.removeprefix("id=")
-    body = template_bodies().get(int(template)) if path == _FORM and template.isdigit() else None
-    if body is None:
-        what = f"template {template}" if path == _FORM else path
-        raise UsageError(f"{what} has to be requested, and {_NOT_CHOSEN}", cure=_CHOOSE)
-    return Reply(200, {"Content-Type": "application/json"}, body)
-
-
-def _for_call(name: str) -> Register:
-    """Return the register for a call of a module-level name."""
-    if name in _NEED_NO_REGISTER and not _is_chosen():
-        return Register("none:", transport=InProcess(_shipped_forms))
-    return register()
-
-
 class _OfCurrent(Collection):
     """A collection of the register that is current at each call."""
 
@@ -306,7 +277,7 @@ class _OfCurrent(Collection):
 
     @property
     def _source(self) -> Source:
-        return _for_call(self._name)._source
+        return register()._source
 
     def __reduce__(self) -> tuple[object, ...]:
         return _by_name, (self._name,)
@@ -339,7 +310,7 @@ def _forwarded(method: Callable[Concatenate[Register, P], T]) -> Callable[P, T]:
 
     @wraps(method)
     def forwarded(*args: P.args, **options: P.kwargs) -> T:
-        own = getattr(_for_call(method.__name__), method.__name__)  # a mirror has some of its own
+        own = getattr(register(), method.__name__)  # a mirror has some of its own
         result: T = own(*args, **options)
         return result
 

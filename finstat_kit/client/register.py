@@ -825,7 +825,8 @@ class Register(Inner, Checked):
             >>> import polars as pl
             >>> tables = [["1250", "", *[""] * 44], [""] * 44, [""] * 76]
             >>> report = pl.DataFrame([{"id": 5, "idSablony": 687, "tabulky": tables}])
-            >>> fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
+            >>> with fk.using(fk.sample()):
+            ...     fk.as_filed(report, lang="sk", filled=True).parts[0].lines[0].values
             ['1\xa0250', '']
         """
         filed = methods.reports.reports_as_filed(

@@ -121,8 +121,7 @@ class Reports(Documents):
             `template`).
 
         Raises:
-            UsageError: *reports* is not a frame of reports, or a template has to be requested and
-                no register is chosen.
+            UsageError: *reports* is not a frame of reports.
             RegisterError: A template cannot be fetched.
             Interrupted: Ctrl-C while a template was requested.
 
@@ -135,8 +134,9 @@ class Reports(Documents):
             >>> import polars as pl
             >>> tables = [["5", "", "3", "7"], *[[""] * 4] * 77], [["9", ""]] * 67, [["1", ""]] * 61
             >>> report = {"id": 1, "idSablony": 699, "tabulky": [sum(t, []) for t in tables]}
-            >>> assets = fk.reports.cells(pl.DataFrame([report])).filter(table=0)
-            >>> assets.select("number", "period", "measure", "value").rows()
+            >>> with fk.using(fk.sample()):
+            ...     cells = fk.reports.cells(pl.DataFrame([report]))
+            >>> cells.filter(table=0).select("number", "period", "measure", "value").rows()
             [(1, 'current', 'gross', 5.0), (1, 'current', 'net', 3.0), (1, 'previous', 'net', 7.0)]
         """
         return methods.reports.cells(self._source, reports, labels=labels, blanks=blanks)
@@ -177,6 +177,7 @@ class Reports(Documents):
             >>> import polars as pl
             >>> tables = [["7", ""] + [""] * 44, [""] * 44, [""] * 76]  # row 1 is rows 2 + 14
             >>> report = {"id": 1, "idSablony": 687, "tabulky": tables}
+            >>> _ = fk.use(fk.sample())
             >>> checks = fk.reports.check(pl.DataFrame([report]))
             >>> checks.select("checked", "failing", "balance_difference").row(0)
             (2, 2, 7.0)

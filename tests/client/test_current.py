@@ -417,19 +417,7 @@ def test_a_function_taken_earlier_is_of_the_register_current_at_the_call() -> No
     assert count() == 2
 
 
-def test_reading_a_shipped_form_needs_no_register() -> None:
-    """Another form is requested, which does."""
-    tables = [["1"] * 46, ["1"] * 44, ["1"] * 76]
-    report = pl.DataFrame([{"id": 1, "idSablony": 687, "tabulky": tables}])
-
-    assert fk.reports.cells(report).height == 46 + 44 + 76
-    with pytest.raises(fk.UsageError, match="no register is chosen"):
-        fk.reports.cells(report.with_columns(idSablony=pl.lit(733)))
-    with pytest.raises(fk.UsageError, match="no register is chosen"):
-        fk.regions()
-
-
-def test_a_wrong_choice_is_an_error_where_none_is_needed_too(
+def test_a_wrong_choice_of_the_environment_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A register that the environment names is used, or an error that names the variable."""

@@ -234,7 +234,8 @@ def filings() -> list[slips.Filing]:
     sample = fk.sample()
     ids = sample.statements.ids()["id"].sample(120, seed=7)
     listed = sample.statements.get(ids)["idUctovnychVykazov"].explode().drop_nulls()
-    return clean(sample.reports.get(listed))
+    with fk.using(sample):
+        return clean(sample.reports.get(listed))
 
 
 def caught(filings: list[slips.Filing], slip: slips.Slip) -> tuple[int, int]:
