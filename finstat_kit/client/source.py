@@ -73,6 +73,11 @@ class Source(ABC):
         """The number of units that a mirror was given; None of a whole register."""
         return None
 
+    @property
+    def reason_of_nobody(self) -> str:
+        """Why an IČO that no unit has has no figures."""
+        return "no_such_unit"
+
     def listed(self, query: Query) -> Query:
         """Return the query of a list that it can answer; a register has them all.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Final, Literal, cast
 
 import polars as pl
@@ -166,19 +167,20 @@ class Tools:
         With changed_since (a day, or -30d) only those whose record has changed since.
         """
         reg = self._register
-        if (number := self._beyond(changed_since)) is not None:
-            needed = _pages(number, reg.page_size) + _SAMPLED
+        found = self._records(changed_since)
+        if isinstance(found, int):
+            needed = _pages(found, reg.page_size) + _SAMPLED
             if needed > self._allowed:
-                raise self._too_many(f"an estimate among {number:,} units", needed)
+                raise self._too_many(f"an estimate among {found:,} units", needed)
             given = f"n={_SAMPLED}, changed_since={changed_since!r}, lang={self._lang!r}"
             frame = reg.estimate(
                 cast("By", by), n=_SAMPLED, changed_since=changed_since, lang=self._lang
             )
             call = f"fk.estimate({by!r}, {given})"
             return self._answer(frame, call, "An estimate of a random sample.", limit=limit)
-        records, call = self._records(changed_since)
+        records, text = found
         frame = reg.count_by(records, by, lang=self._lang)
-        call = f"fk.count_by({call}, {by!r}, lang={self._lang!r})"
+        call = f"fk.count_by({text}, {by!r}, lang={self._lang!r})"
         return self._answer(frame, call, limit=limit)
 
     def sector(
@@ -270,34 +272,31 @@ class Tools:
         """Requests for records of units in a call."""
         return _MOST_RECORDS if self._most is None else self._most
 
-    def _beyond(self, changed_since: str | None) -> int | None:
-        """Return the number of units if their records are more than a call can request."""
-        reg = self._register
-        if reg._source.at_hand:
-            return None
-        try:
-            number = reg.units.count(changed_since=changed_since)
-        except CacheError:  # recorded without one
-            return None
-        return number if number + _pages(number, reg.page_size) > self._allowed else None
+    def _records(self, changed_since: str | None = None) -> tuple[pl.DataFrame, str] | int:
+        """Return the records of all units and the text that gives them.
 
-    def _records(self, changed_since: str | None = None) -> tuple[pl.DataFrame, str]:
-        """Return the records of all units, and the text that gives them."""
+        Where they are more than a call can request: the number of units.
+        """
         reg = self._register
         if reg._source.at_hand:
             records = reg.units.scan(changed_since=changed_since).collect()
             return records, f"fk.units.scan(changed_since={changed_since!r}).collect()"
+        with suppress(CacheError):  # recorded without a count
+            number = reg.units.count(changed_since=changed_since)
+            if number + _pages(number, reg.page_size) > self._allowed:
+                return number
         ids = reg.units.ids(changed_since=changed_since)
         text = f"fk.units.get(fk.units.ids(changed_since={changed_since!r}), errors='keep')"
         return reg.units.get(ids, errors="keep", max_requests=self._most), text
 
     def _figures_of_sector(self, activity: str, year: int) -> tuple[pl.DataFrame, str]:
         """Return the figures of a sector in a year, and the lines that give them."""
-        if (number := self._beyond(None)) is not None:
-            raise self._too_many("a sector", number)
         codes = _codes(activity, self._register.codelist("activities")["code"])
         own = pl.col("skNace").str.slice(0, len(codes[0])).is_in(codes)
-        records, text = self._records()
+        found = self._records()
+        if isinstance(found, int):
+            raise self._too_many("a sector", found)
+        records, text = found
         ids = records.filter(own).select("id")
         call = (
             "import polars as pl\n"

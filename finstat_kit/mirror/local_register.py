@@ -380,6 +380,10 @@ class _MirrorSource(Source):
         units = self._register._state().settings.units
         return None if units is None else len(units)
 
+    @property
+    def reason_of_nobody(self) -> str:
+        return "no_such_unit" if self.given is None else "not_held"
+
     def listed(self, query: Query) -> Query:
         name, since = query.name, query.changed_since
         if self.given is not None and (name != "units" or since != wire.BEGINNING):

@@ -297,8 +297,7 @@ class StatementViewer(base.Picker):
         """Return records of the units that match a text, and how many match."""
         units = self._register.units
         is_number = len("".join(text.split())) >= _LEAST_DIGITS and numbers_meant(text)
-        is_sought = is_number or self._register._source.at_hand
-        if not is_sought or not any(sign.isalnum() for sign in text):
+        if not (is_number or self._takes_names) or not any(sign.isalnum() for sign in text):
             return KINDS["units"].frame([]), 0
         matches, numbers = matching_units(self._register._source, text, _OFFERED)
         ids = matches["id"].clear() if given_up() else matches["id"]
@@ -438,8 +437,12 @@ class StatementViewer(base.Picker):
             return failed(outcome.error, self.lang)
         if self.value is not None:
             return texts["loading_statements"]
-        takes_names = self._given or self._register._source.at_hand
-        return "" if takes_names else texts["only_numbers"]
+        return "" if self._takes_names else texts["only_numbers"]
+
+    @property
+    def _takes_names(self) -> bool:
+        """Whether units are found by their names."""
+        return self._given or self._register._source.at_hand
 
     def _shown(self, filing: _ReadFiling) -> filing_panel.Shown:
         record = filing.record.row(0, named=True)

@@ -189,7 +189,7 @@ def _records_of(
 def _with_nobody(source: Source, rows: pl.DataFrame, icos: pl.Series, years: Years) -> pl.DataFrame:
     """Add a row, or one per year, of each IČO that no unit has, behind the others."""
     known = {
-        "reason": "no_such_unit" if source.given is None else "not_held",
+        "reason": source.reason_of_nobody,
         "counts": False, "has_figures": False, "source_column": "current",
     }  # fmt: skip
     each: Sequence[int | None] = arguments.given_years(years) or [None]
