@@ -13,7 +13,7 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from finstat_kit import arguments
 from finstat_kit.errors import CacheError, RegisterError, UsageError
@@ -79,10 +79,6 @@ class CacheState:
     last_day: date | None = None
     fetched: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
 
-    def __str__(self) -> str:
-        days = f", {self.first_day} to {self.last_day}" if self.first_day else ""
-        return f"{self.file}: {self.replies:,} replies, {self.bytes:,} bytes{days}"
-
 
 class Facts(NamedTuple):
     """What is known of a cached reply.
@@ -137,7 +133,6 @@ class CacheFile:
         self._today, self._wall = today, wall
         self._lock = threading.Lock()  # threads wait here, not for SQLite, which polls
         self._day = ""  # the register's day of the newest reply
-        self._read_only = register is None
         if not self._file.parent.is_dir():
             fault = f": there is no folder {str(path.parent)!r}"
             raise UsageError(fault, argument="cache", value=str(path), cure="create it")
@@ -303,13 +298,11 @@ class CacheFile:
         work: Callable[[sqlite3.Connection], Result],
         stop: threading.Event | None = None,
     ) -> Result:
-        mode = "rw" if self._read_only else "rwc"
         try:
             with self._lock:
                 if stop is not None and stop.is_set():
                     raise Stopped
-                uri = f"file:{quote(str(self._file))}?mode={mode}"
-                opened = sqlite3.connect(uri, uri=True, timeout=_WAIT, isolation_level=None)
+                opened = sqlite3.connect(self._file, timeout=_WAIT, isolation_level=None)
                 with closing(opened) as file:  # without a commit it is rolled back
                     # The journal is enough after a kill. A power cut may damage the file: then
                     # its checksums fail, and it is recorded again.
