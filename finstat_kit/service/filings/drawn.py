@@ -34,7 +34,7 @@ from finstat_kit.service.filings.filing import (
     drawn_case,
 )
 from finstat_kit.service.state.line import Ints
-from finstat_kit.service.state.population import legal_forms, weights_of_days
+from finstat_kit.service.state.population import calendar, legal_forms
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16
@@ -217,12 +217,10 @@ def _ends_of_days(number: int, places: int) -> Ints:
 @cache
 def _steps_of_days(year: int) -> Ints:
     """Return the cumulative weights of the days of the calendar year after *year*."""
-    return np.cumsum(weights_of_days(date(year + 1, 1, 1), date(year + 2, 1, 1), _weight))
-
-
-def _weight(_: Ints, month: Ints, day: Ints) -> Ints:
+    _, month, day, divisor = calendar(date(year + 1, 1, 1), date(year + 2, 1, 1))
     weight = np.array([0, 4, 8, 30, 12, 12, 40, 20, 5, 5, 5, 5, 5])[month]  # by month
-    return np.where(np.isin(month, (3, 6)) & (day >= 20), 4 * weight, weight)
+    times = np.where(np.isin(month, (3, 6)) & (day >= 20), 4, 1)
+    return np.cumsum(weight * times // divisor)
 
 
 def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:

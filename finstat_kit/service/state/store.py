@@ -22,8 +22,8 @@ from finstat_kit.service.state.line import Line
 
 Json = dict[str, object]
 NO_DAY: Final = -(2**31)
-LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)
 STATES: Final = (None, "ZMAZANÉ", "NEVEREJNÁ", "Neverejná")
+LIVING, DELETED, NON_PUBLIC = range(3)  # places in `STATES`
 _TWELVE_DIGITS: Final = 10**13  # added to an IČO of twelve digits, whose leading zeros count too
 
 
