@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import isqrt
 from pathlib import Path
@@ -37,19 +38,18 @@ def places_of(entries: Entries) -> tuple[list[Place], list[int]]:
     regions, districts, municipalities = (entries[name] for name in _PLACES)
     parent = {str(entry.kod): _parent(entry) for entry in districts}
     label = {str(entry.kod): _name(entry) for entry in districts}
-    places, rows_of = [], dict[str, list[int]]()
+    places, rows_of = [], defaultdict[str, list[int]](list)
     for row, entry in enumerate(municipalities):
-        code, name, district = str(entry.kod), _name(entry), _parent(entry)
-        if district in parent:
-            places.append(Place(parent[district], district, code, name))
-            rows_of.setdefault(district, []).append(row)
-        else:
-            places.append(Place(None, None, code, name))
+        district = _parent(entry)
+        region = parent.get(district)
+        known = None if region is None else district
+        places.append(Place(region, known, str(entry.kod), _name(entry)))
+        if known is not None:
+            rows_of[known].append(row)
     weights = [1] * len(places)  # of a municipality without a region: almost no units
-    below: dict[str, int] = {}  # the weights of a region's districts, added up
+    below = Counter[str]()  # the weights of a region's districts, added up
     for district in rows_of:
-        share = shares.districts.get(district, 1)
-        below[parent[district]] = below.get(parent[district], 0) + share
+        below[parent[district]] += shares.districts.get(district, 1)
 
     def order(row: int) -> tuple[bool, int, int]:
         _, district, code, name = places[row]

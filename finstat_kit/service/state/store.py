@@ -98,8 +98,7 @@ class Store:
         state = STATES[int(self.columns["state"][row])]
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
-        filings, is_removed = self.filings, id_ in self.removed
-        filed = {} if filings is None else filings.ids_of(id_, removed=is_removed)
+        filed = self.filings.ids_of(id_, removed=id_ in self.removed) if self.filings else {}
         return self.living(id_, row) | {CHANGED: changed} | filed
 
     def living(self, id_: int, row: int) -> Json:
