@@ -111,24 +111,19 @@ class Sums:
     """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
     def __init__(self, form: int, places: Sequence[int]) -> None:
-        from finstat_kit.protocol.forms import shipped  # compiles its patterns
+        from finstat_kit.protocol.forms import Row, shipped  # compiles its patterns
 
         template = shipped(form)
         assert template is not None
-        tables = [template.tables[place] for place in places]
         # As the register has them, without a translation of ours.
         languages = ("sk",) if template.translated else ("sk", "en")
-        self.names = {
-            place: {name: getattr(table, f"name_{name}") for name in languages}
-            for place, table in zip(places, tables, strict=True)
-        }
-        rows = [row for table in tables for row in table.rows]
-        ends = np.cumsum([len(table.rows) for table in tables]).tolist()
-        self.parts = {
-            place: slice(end - len(table.rows), end)
-            for place, table, end in zip(places, tables, ends, strict=True)
-        }
-        self.columns = [(column.period, column.measure) for column in tables[0].columns]
+        rows, self.parts, self.names = list[Row](), dict[int, slice](), dict[int, dict[str, str]]()
+        for place in places:
+            table = template.tables[place]
+            rows.extend(table.rows)
+            self.parts[place] = slice(len(rows) - len(table.rows), len(rows))
+            self.names[place] = {name: getattr(table, f"name_{name}") for name in languages}
+        self.columns = [(column.period, column.measure) for column in table.columns]
         # A row that states a difference with another table is drawn: the balance gives its value.
         self.leaves = [
             i
@@ -137,18 +132,14 @@ class Sums:
         ]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
-        vectors: dict[int, NDArray[np.float64]] = {}
 
+        @cache
         def vector(row: int) -> NDArray[np.float64]:
-            if row not in vectors:
-                parts = np.zeros(len(self.leaves))
-                if row in self.leaves:
-                    parts[self.leaves.index(row)] = 1
-                else:
-                    for term in rows[row].terms:
-                        parts += term.sign * vector(self.parts[term.table].start + term.row)
-                vectors[row] = parts
-            return vectors[row]
+            parts = np.equal(self.leaves, row).astype(np.float64)
+            if row not in self.leaves:
+                for term in rows[row].terms:
+                    parts += term.sign * vector(self.parts[term.table].start + term.row)
+            return parts
 
         # Not by np.linalg.inv: processes that used it (numpy 2.4.6) ended in segmentation faults.
         self.matrix = np.array([vector(row) for row in range(len(rows))])
@@ -162,13 +153,6 @@ class Sums:
             common.get(number or 0, rare) if added else (0, 0)
             for number, added in zip(self.at, adds.tolist(), strict=True)
         ]
-
-    def rows(self, columns: list[Ints]) -> Ints:
-        """Return the values of all rows, those of a row one behind the other."""
-        # Whole numbers below 2^53: a product of floats is exact, and many times faster.
-        leaves = np.array(columns, dtype=np.float64)
-        cells: Ints = (self.matrix @ leaves.T).astype(np.int64)
-        return cells
 
 
 # The leaves of one unit in one year, by what a column measures: assets, liabilities, result.
@@ -311,12 +295,12 @@ class Form:
         tables = {}
         for sums, current, past in blocks:
             previous = np.array([period == "previous" for period, _ in sums.columns])
-            rows = sums.rows(
-                [
-                    (past if period == "previous" else current)[measure]
-                    for period, measure in sums.columns
-                ]
-            )
+            leaves = [
+                (past if period == "previous" else current)[measure]
+                for period, measure in sums.columns
+            ]
+            # Whole numbers below 2^53: a product of floats is exact, and many times faster.
+            rows = (sums.matrix @ np.array(leaves, dtype=np.float64).T).astype(np.int64)
             for place, part in sums.parts.items():
                 totals = np.flatnonzero(sums.sums[part])
                 tables[place] = TableOf(sums.names[place], rows[part], totals, previous)
