@@ -80,18 +80,14 @@ class Drawn:
         extra = elements >= n
         rows = np.where(extra, (elements - n) * EVERY + year % EVERY, elements)
         ends = _ends_of_days(number, size)
-        days = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        day = day_number(date(year + 1, 1, 1)) + days
+        day = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        day += day_number(date(year + 1, 1, 1))
         due, last = self._due(year), self.origin.units.changed.astype(np.int64)
         # A second statement of a year needs the main one to be filed, too.
         filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
         filed &= day <= last[rows]
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
-        later = ((bits >> np.uint64(8)) % np.uint64(300)).astype(np.int64)
-        # Most were not changed after they were filed.
-        changed = np.where(bits & np.uint64(15) == 0, day + later, day)
-        changed = np.where(changed < FIRST_DAY, FIRST_DAY + later, changed)
-        changed = np.minimum(changed, last[rows])
+        changed = np.minimum(_changed(day, bits), last[rows])
         # See `Filing.templates` for which reports there are.
         two = self._families["public"] | (self._families["business"] & (year <= OLD_FORMS))
         extras = sum(bits >> np.uint64(n) & np.uint64(mask) == 0 for n, mask in EXTRAS.values())
@@ -207,6 +203,13 @@ def _ends_of_days(number: int, places: int) -> Ints:
     times = np.where(np.isin(month, (3, 6)) & (day >= 20), 4, 1)
     steps = np.cumsum(weight * times // divisor)
     return np.asarray(steps * places // steps[-1], dtype=np.int64)
+
+
+def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
+    """Return the days of the last change of what was filed on a day: the same, for most."""
+    later = ((bits >> np.uint64(8)) % np.uint64(300)).astype(np.int64)
+    again = np.where(bits & np.uint64(15) == 0, day + later, day)
+    return np.where(again < FIRST_DAY, FIRST_DAY + later, again)
 
 
 def _role(key: int) -> int:
