@@ -183,12 +183,8 @@ def _content(filings: Filings, filing: Filing, index: int) -> Json | None:
 def _title(filing: Filing) -> Json:
     unit, fields, consolidated = filing.unit, filing.unit.fields, filing.role == TWIN
     street, _, number = str(fields.get("ulica", "")).rpartition(" ")
-    address: Json = {
-        "ulica": street or None,
-        "cislo": number or None,
-        "psc": fields.get("psc"),
-        "mesto": fields.get("mesto"),
-    }
+    address: Json = {"ulica": street or None, "cislo": number or None}
+    address |= {name: fields.get(name) for name in ("psc", "mesto")}
     before = _period(filing, years_before=1) if unit.founded < filing.year else {}
     as_text = filing.case.content == "texts"
     title = {

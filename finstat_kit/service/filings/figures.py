@@ -44,7 +44,6 @@ class Plan(msgspec.Struct, frozen=True):
         tax: Income tax.
         since: The first accounting year.
         before: The plan of the years before.
-        like: The plan that it repeats but for what it has of its own.
         capital: Share capital.
         loss: Takes what is left where it is negative, if that is another row than *retained*.
         profit: Of the balance sheet: equals *net*.
@@ -69,7 +68,6 @@ class Plan(msgspec.Struct, frozen=True):
     tax: int
     since: int
     before: str | None = None
-    like: str | None = None
     capital: int | None = None
     loss: int | None = None
     profit: int | None = None
@@ -248,12 +246,11 @@ class Form:
     ) -> Figures:
         """Fill in what follows from what was dealt out."""
         plan, of_debts, at, total = self.plan, self._debts.at, self._result.at, year.total
-        before_tax = taxed = int(self._signs @ result)
+        before_tax = int(self._signs @ result)
         business = np.zeros_like(result)
-        if plan.business:
-            if (unit >> 40) % 100 < plan.traders:
-                business = result * self._parts * (512 + (low[self._ends[1] :] >> 1)) // 1_024_000
-            taxed = int(self._signs @ business)
+        if (unit >> 40) % 100 < plan.traders:
+            business = result * self._parts * (512 + (low[self._ends[1] :] >> 1)) // 1_024_000
+        taxed = int(self._signs @ business) if plan.business else before_tax
         result[at[plan.tax]] = tax = max(taxed, 0) * 21 // 100
         business[at[plan.tax]] = tax if plan.business else 0
         if plan.turnover:
@@ -315,7 +312,7 @@ def plan_of(kind: str) -> Plan:
 
 
 def _merged(plans: Mapping[str, Mapping[str, object]], kind: str) -> dict[str, object]:
-    """Return what a plan has of its own, and the rest of the plan that it is like."""
+    """Return what a plan has of its own, and the rest of the plan that it is ``like``, if any."""
     own = dict(plans[kind])
     return (_merged(plans, str(own["like"])) if "like" in own else {}) | own
 

@@ -96,10 +96,10 @@ class Filing:
     annual: bool = False
     difficulty: str | None = None
 
-    @property
+    @cached_property
     def case(self) -> Case:
         """The difficulty, one that changes nothing where it has none."""
-        return all_cases()[self.difficulty] if self.difficulty else _NO_CASE
+        return all_cases()[self.difficulty] if self.difficulty else Case()
 
     @cached_property
     def kind(self) -> str:
@@ -143,9 +143,6 @@ class Filing:
         if self.case.period == "short":
             return last - 5, last
         return first, _LAST_MONTH if self.case.period == "endless" else last
-
-
-_NO_CASE: Final = Case()
 
 
 def drawn_case(key: int) -> str | None:
