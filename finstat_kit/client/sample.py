@@ -146,7 +146,7 @@ class Sample(Register):
         store = self._store
         if self._named is None or self._named[0] is not store:
             ids, rows = store.units.ids, np.flatnonzero(store.columns["state"] == LIVING)
-            names = [store.living(int(ids[row]), row).get("nazovUJ") for row in rows.tolist()]
+            names = [store.living(row).get("nazovUJ") for row in rows.tolist()]
             schema = {"id": pl.Int64, "nazovUJ": pl.String}
             named = pl.LazyFrame({"id": ids[rows], "nazovUJ": names}, schema)
             self._named = store, unit_names.prepared(named).collect()

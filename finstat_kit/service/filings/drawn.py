@@ -65,7 +65,7 @@ class Drawn:
     def _unit(self, row: int) -> Unit:
         """Return the unit in a row."""
         id_ = int(self.origin.units.ids[row])
-        return unit_of(id_, row, mixed(self.seed, 7, row), self.origin.living(id_, row))
+        return unit_of(id_, row, mixed(self.seed, 7, row), self.origin.living(row))
 
     @cached_property
     def slots(self) -> NDArray[np.void]:
@@ -82,12 +82,12 @@ class Drawn:
         ends = _ends_of_days(number, size)
         day = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         day += day_number(date(year + 1, 1, 1))
-        due, last = self._due(year), self.origin.units.changed.astype(np.int64)
+        last = self.origin.units.changed.astype(np.int64)[rows]
+        filed = self._due(year)[rows] & (day <= last)
         # A second statement of a year needs the main one to be filed, too.
-        filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
-        filed &= day <= last[rows]
+        filed &= day[(rows * factor + shift) % size] <= last
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
-        changed = np.minimum(_changed(day, bits), last[rows])
+        changed = np.minimum(_changed(day, bits), last)
         # See `Filing.templates` for which reports there are.
         two = self._families["public"] | (self._families["business"] & (year <= OLD_FORMS))
         extras = sum(bits >> np.uint64(n) & np.uint64(mask) == 0 for n, mask in EXTRAS.values())

@@ -95,7 +95,7 @@ def without(store: Store, ids: Ints) -> Store:
     line = store.units
     keep = np.ones(len(line.ids), dtype=bool)
     keep[rows_of(store, ids)] = False
-    removed = set(line.ids[~keep].tolist())
+    removed = set(ids.tolist())
     return replace(
         store,
         units=Line(line.ids[keep], line.changed[keep]),

@@ -16,7 +16,7 @@ from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.records import Classification, Entry, Locations, decoded
 from finstat_kit.protocol.shipped import data_folder, facts
 from finstat_kit.protocol.untrusted import NotJson
-from finstat_kit.service.state.store import Place
+from finstat_kit.service.state.store import Place, position_of
 
 _PLACES: Final = ("kraje", "okresy", "sidla")
 Entries = Mapping[str, Sequence[Entry]]  # of the codelists, by the name of their endpoint
@@ -53,7 +53,7 @@ def places_of(entries: Entries) -> tuple[list[Place], list[int]]:
 
     def order(row: int) -> tuple[bool, int, int]:
         _, district, code, name = places[row]
-        rank = shares.largest.index(code) if code in shares.largest else len(shares.largest)
+        rank = position_of(str(code), shares.largest)
         return name != label[str(district)], rank, crc32(str(code).encode())
 
     for district, rows in rows_of.items():

@@ -25,7 +25,7 @@ from finstat_kit.protocol.shipped import facts
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import codelist_bodies, entries_of, places_of
-from finstat_kit.service.state.store import LIVING, NO_DAY, Place, Store, day_number
+from finstat_kit.service.state.store import LIVING, NO_DAY, Place, Store, day_number, position_of
 
 TODAY: Final = date(2026, 6, 30)
 FIRST_DAY: Final = date(2014, 1, 1)
@@ -187,32 +187,27 @@ def _fit_to_legal_forms(
     forms = tables["legal_form"]
     public = np.zeros(len(columns["name"]), dtype=bool)
     for form, homes in _homes(places, weights).items():
-        drawn = np.flatnonzero(columns["legal_form"] == _position(forms, form))
+        drawn = np.flatnonzero(columns["legal_form"] == position_of(form, forms))
         rows, others = drawn[: len(homes)], drawn[len(homes) :]
         columns["place"][rows] = homes[: len(rows)]
-        columns["legal_form"][others] = _position(forms, legal_forms().instead[form])
+        columns["legal_form"][others] = position_of(legal_forms().instead[form], forms)
         public[rows] = True
     columns["state"][public] = LIVING
     columns["dissolved"][public] = NO_DAY
     columns["founded"][public] = _SELF_GOVERNMENT_SINCE
-    for form, fitting in legal_forms().fitting.items():
-        rows = np.flatnonzero(columns["legal_form"] == _position(forms, form))
-        for step, (column, codes) in enumerate(fitting.items()):
-            options = np.array([_position(tables[column], code) for code in codes])
+    fitting = legal_forms().fitting
+    for form, codes_of in fitting.items():
+        rows = np.flatnonzero(columns["legal_form"] == position_of(form, forms))
+        for step, (column, codes) in enumerate(codes_of.items()):
+            options = np.array([position_of(code, tables[column]) for code in codes])
             lot = columns["name"][rows].astype(np.int64) >> 5 * step
             columns[column][rows] = options[lot % len(codes)]
-    rows = np.flatnonzero(public & (columns["legal_form"] == _position(forms, _MUNICIPALITY_FORM)))
-    sizes = [
-        _position(tables["size"], c) for c in legal_forms().fitting[_MUNICIPALITY_FORM]["size"]
-    ]
+    municipal = columns["legal_form"] == position_of(_MUNICIPALITY_FORM, forms)
+    rows = np.flatnonzero(public & municipal)
+    sizes = [position_of(code, tables["size"]) for code in fitting[_MUNICIPALITY_FORM]["size"]]
     order = np.argsort([-weights[place] for place in columns["place"][rows]], kind="stable")
     columns["size"][rows[order]] = [sizes[n * len(sizes) // len(rows)] for n in range(len(rows))]
     return public
-
-
-def _position(codes: Sequence[str], code: str) -> int:
-    """Return where a code is in its codelist; behind its end where another one is served."""
-    return codes.index(code) if code in codes else len(codes)
 
 
 def _homes(places: Sequence[Place], weights: Sequence[int]) -> dict[str, list[int]]:

@@ -37,6 +37,11 @@ def day_of(number: int) -> date:
     return BEGINNING + timedelta(days=number)
 
 
+def position_of(code: str, codes: Sequence[str]) -> int:
+    """Return where a code is in a list; behind its end where the list does not have it."""
+    return codes.index(code) if code in codes else len(codes)
+
+
 class Place(NamedTuple):
     """The place of a unit as in its record; any part can be absent."""
 
@@ -99,10 +104,11 @@ class Store:
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
         filed = self.filings.ids_of(id_, removed=id_ in self.removed) if self.filings else {}
-        return self.living(id_, row) | {CHANGED: changed} | filed
+        return self.living(row) | {CHANGED: changed} | filed
 
-    def living(self, id_: int, row: int) -> Json:
+    def living(self, row: int) -> Json:
         """Return the fields of a unit in a row that do not depend on its state or its changes."""
+        id_ = int(self.units.ids[row])
         numbers: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
 
         def code(column: str) -> str | None:
