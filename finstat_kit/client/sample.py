@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import date
 from functools import partial
 from hashlib import sha256
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,19 +32,16 @@ from finstat_kit.protocol import requests
 from finstat_kit.protocol.company_numbers import DIC, ICO
 from finstat_kit.protocol.records import KINDS, UNITS as UNIT_FIELDS
 from finstat_kit.protocol.wire import INVENTED, Reply
-from finstat_kit.service.filings import bodies, store as filed_stores
+from finstat_kit.service.filings import bodies
 from finstat_kit.service.filings.filing import FIRST_YEAR, all_cases
-from finstat_kit.service.filings.store import with_filings
+from finstat_kit.service.filings.store import corrected, filed, filings_of, with_filings
 from finstat_kit.service.http import routes
-from finstat_kit.service.http.routes import dated
 from finstat_kit.service.state import changes, population
+from finstat_kit.service.state.line import Ints
 from finstat_kit.service.state.store import DELETED, LIVING, NON_PUBLIC, Store
 from finstat_kit.transport.base import InProcess
 
 _WORDS: Final = Words("sample")
-_DEFAULTS: Final[Mapping[str, object]] = {
-    "units": population.DEFAULT_UNITS, "seed": 0, "strict": False, "codelists": None,
-}  # fmt: skip
 Ids = int | Iterable[int] | pl.Series | pl.DataFrame
 
 
@@ -146,7 +144,7 @@ class Sample(Register):
         store = self._store
         if self._named is None or self._named[0] is not store:
             ids, rows = store.units.ids, np.flatnonzero(store.columns["state"] == LIVING)
-            names = [store.living(int(ids[row]), row).get("nazovUJ") for row in rows.tolist()]
+            names = [store.living(row).get("nazovUJ") for row in rows.tolist()]
             schema = {"id": pl.Int64, "nazovUJ": pl.String}
             named = pl.LazyFrame({"id": ids[rows], "nazovUJ": names}, schema)
             self._named = store, unit_names.prepared(named).collect()
@@ -156,7 +154,7 @@ class Sample(Register):
         """Answer one request as the register's server would; a header marks it as invented."""
         store = self._store
         reply = routes.answer(store, method, path, query, strict=self._strict)
-        return reply._replace(headers=reply.headers | self._marks | dated(store.today))
+        return reply._replace(headers=reply.headers | self._marks | routes.dated(store.today))
 
     def serve(
         self, *, port: int = 0, host: str = "127.0.0.1"
@@ -216,27 +214,23 @@ class Sample(Register):
         """
         n = arguments.whole("n", n, 0, 10**7)
         record, day = _checked_fields(fields), _checked_day(on)
-        with self._changing:
-            self._store, ids = changes.published(self._store, n, record, on=day)
-        return pl.DataFrame({"id": ids}, schema=requests.IDS)
+        return self._add(partial(changes.published, n=n, record=record, on=day))
 
     def touch(self, ids: Ids, *, on: str | date | None = None) -> None:
         """Change units: their date of change becomes *on*, or the sample's day."""
-        self._change(ids, on, state=None)
+        self._change(ids, partial(changes.changed, on=_checked_day(on)))
 
     def delete(self, ids: Ids, *, on: str | date | None = None) -> None:
         """Delete units: they stay in lists, with the state ``ZMAZANÉ`` in records."""
-        self._change(ids, on, state=DELETED)
+        self._change(ids, partial(changes.changed, on=_checked_day(on), state=DELETED))
 
     def hide(self, ids: Ids, *, on: str | date | None = None) -> None:
         """Make units non-public: they stay in lists, with the state ``NEVEREJNÁ`` in records."""
-        self._change(ids, on, state=NON_PUBLIC)
+        self._change(ids, partial(changes.changed, on=_checked_day(on), state=NON_PUBLIC))
 
     def vanish(self, ids: Ids) -> None:
         """Remove units from lists and records, which the register may do in breach of its rules."""
-        which = given_frames.ids(ids).to_numpy()
-        with self._changing:
-            self._store = changes.without(self._store, which)
+        self._change(ids, changes.without)
 
     def file(
         self, ids: Ids, *, year: int, on: str | date | None = None, case: str | None = None
@@ -309,14 +303,9 @@ class Sample(Register):
             >>> sample.statements.get(interim)["typ"].item()
             'Priebežná'
         """
-        units = given_frames.ids(ids).unique(maintain_order=True).to_list()
         year, day = arguments.whole("year", year, FIRST_YEAR, self.today.year), _checked_day(on)
-        _check_case(case)
-        with self._changing:
-            self._store, new = filed_stores.filed(
-                self._store, [(unit, year) for unit in units], on=day, case=case
-            )
-        return pl.DataFrame({"id": new}, schema=requests.IDS)
+        of = [(unit, year) for unit in given_frames.ids(ids).unique(maintain_order=True)]
+        return self._add(partial(filed, of=of, on=day, case=_checked_case(case)))
 
     def correct(
         self, ids: Ids, *, on: str | date | None = None, case: str | None = None
@@ -336,10 +325,7 @@ class Sample(Register):
             UsageError: An id is not of a statement, or *case* is unknown or not one of its year.
         """
         which, day = given_frames.ids(ids, of="statements").to_numpy(), _checked_day(on)
-        _check_case(case)
-        with self._changing:
-            self._store, new = filed_stores.corrected(self._store, which, on=day, case=case)
-        return pl.DataFrame({"id": new}, schema=requests.IDS)
+        return self._add(partial(corrected, statements=which, on=day, case=_checked_case(case)))
 
     def cases(self, most: int = 3) -> pl.DataFrame:
         """List filings with each difficulty that real ones have.
@@ -356,14 +342,20 @@ class Sample(Register):
             ``case`` (String), ``statement_id`` and ``report_id`` (Int64), the report with tables.
         """
         most = arguments.whole("most", most, 1, 10**6)
-        rows = bodies.examples(filed_stores.filings_of(self._store), most)
+        rows = bodies.examples(filings_of(self._store), most)
         schema = {"case": pl.String, "statement_id": pl.Int64, "report_id": pl.Int64}
         return pl.DataFrame(rows, schema=schema, orient="row")
 
-    def _change(self, ids: Ids, on: str | date | None, state: int | None) -> None:
-        which, day = given_frames.ids(ids).to_numpy(), _checked_day(on)
+    def _change(self, ids: Ids, change: Callable[[Store, Ints], Store]) -> None:
+        which = given_frames.ids(ids).to_numpy()
         with self._changing:
-            self._store = changes.changed(self._store, which, on=day, state=state)
+            self._store = change(self._store, which)
+
+    def _add(self, add: Callable[[Store], tuple[Store, Ints | list[int]]]) -> pl.DataFrame:
+        """Add records; return their ids."""
+        with self._changing:
+            self._store, ids = add(self._store)
+        return pl.DataFrame({"id": ids}, schema=requests.IDS)
 
 
 @checked_call
@@ -413,18 +405,17 @@ def sample(
     """
     units = arguments.whole("units", units, 0, 10**7)
     seed = arguments.whole("seed", seed, 0, 2**63 - 1)
-    folder = None
     if codelists is not None:
-        folder = str(arguments.path("codelists", codelists, "codelists").absolute())
-    given = {"units": units, "seed": seed, "strict": strict, "codelists": folder}
-    own: dict[str, Any] = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
-    drawn = (
-        population.draw(units, seed=seed, codelists=folder)
-        if own.keys() - {"strict"}
-        else population.default()
-    )
+        codelists = str(arguments.path("codelists", codelists, "codelists").absolute())
+    given = {"units": units, "seed": seed, "strict": strict, "codelists": codelists}
+    usual = signature(sample).parameters
+    own: dict[str, Any] = {n: value for n, value in given.items() if value != usual[n].default}
+    if own.keys() <= {"strict"}:
+        drawn = population.default()
+    else:
+        drawn = population.draw(units, seed=seed, codelists=codelists)
     identity = f"finstat_kit sample; seed={seed}; units={units}"
-    if folder is not None:
+    if codelists is not None:
         digests = (sha256(body).digest() for _, body in sorted(drawn.codelists.items()))
         identity += f"; codelists={sha256(b''.join(digests)).hexdigest()[:16]}"
     store, again = with_filings(drawn, seed=seed), partial(sample, **own)
@@ -435,9 +426,10 @@ def _checked_day(on: str | date | None) -> date | None:
     return None if on is None else arguments.day("on", on)
 
 
-def _check_case(case: str | None) -> None:
+def _checked_case(case: str | None) -> str | None:
     if case is not None:
         arguments.one_of("case", case, tuple(all_cases()))
+    return case
 
 
 def _checked_fields(fields: dict[str, object]) -> dict[str, object]:

@@ -11,6 +11,7 @@ import numpy as np
 from finstat_kit.protocol.wire import ANNUAL_REPORTS, CHANGED, PRINTED, REPORTS, STATE, STATEMENTS
 from finstat_kit.service.filings.figures import Year, form_of, mixed, plan_of
 from finstat_kit.service.filings.filing import (
+    AUDITOR,
     CORRECTION,
     EXTRAORDINARY,
     MAIN,
@@ -49,7 +50,6 @@ def record(filings: Filings, collection: str, id_: int) -> Json | None:
 
 def _statement(filings: Filings, filing: Filing) -> Json:
     key, day, case = filing.key, _day(filing.day), filing.case
-    _, has_auditor, _ = filing.extras
     first_report = filing.slot * MOST_REPORTS
     reports = range(first_report, first_report + len(filing.templates))
     return {
@@ -60,7 +60,7 @@ def _statement(filings: Filings, filing: Filing) -> Json:
         "datumZostavenia": _drawn_up(filing),
         "datumSchvalenia": day if key >> 4 & 1 else None,
         "datumZostaveniaK": _last_day(filing),
-        "datumPrilozeniaSpravyAuditora": day if has_auditor else None,
+        "datumPrilozeniaSpravyAuditora": day if AUDITOR in filing.extras else None,
         "konsolidovana": filing.role == TWIN or (None if key >> 5 & 1 else False),
         "typ": _type(filing),
         "idUctovnychVykazov": [filings.id_of(REPORTS, place) for place in reports],
@@ -84,9 +84,8 @@ def _report(filings: Filings, filing: Filing, index: int, id_: int) -> Json:
     }
     if access == "Verejné":
         body["obsah"] = _content(filings, filing, index)
-    if access != "Neverejné" and (
-        not has_tables or filing.key >> 7 & 1 or case.content == "attachments"
-    ):
+    has_files = not has_tables or filing.key >> 7 & 1 or case.content == "attachments"
+    if has_files and access != "Neverejné":
         body["prilohy"] = [attachment(2 * id_, str(template))]
     return body
 
@@ -184,12 +183,8 @@ def _content(filings: Filings, filing: Filing, index: int) -> Json | None:
 def _title(filing: Filing) -> Json:
     unit, fields, consolidated = filing.unit, filing.unit.fields, filing.role == TWIN
     street, _, number = str(fields.get("ulica", "")).rpartition(" ")
-    address: Json = {
-        "ulica": street or None,
-        "cislo": number or None,
-        "psc": fields.get("psc"),
-        "mesto": fields.get("mesto"),
-    }
+    address: Json = {"ulica": street or None, "cislo": number or None}
+    address |= {name: fields.get(name) for name in ("psc", "mesto")}
     before = _period(filing, years_before=1) if unit.founded < filing.year else {}
     as_text = filing.case.content == "texts"
     title = {

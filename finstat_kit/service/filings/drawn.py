@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from math import gcd
 from typing import Any, Final
 
@@ -34,7 +34,7 @@ from finstat_kit.service.filings.filing import (
     drawn_case,
 )
 from finstat_kit.service.state.line import Ints
-from finstat_kit.service.state.population import legal_forms, weights_of_days
+from finstat_kit.service.state.population import calendar, legal_forms
 from finstat_kit.service.state.store import LIVING, NO_DAY, Store, day_number
 
 YEARS: Final = 16
@@ -62,19 +62,15 @@ class Drawn:
         self.strides = {name: max(last // max(self.size, 1), 1) for name, last in _LAST_ID.items()}
         self.unit = lru_cache(maxsize=_UNITS_KEPT)(self._unit)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return Drawn, (self.origin, self.seed)
-
     def _unit(self, row: int) -> Unit:
         """Return the unit in a row."""
         id_ = int(self.origin.units.ids[row])
-        return unit_of(id_, row, mixed(self.seed, 7, row), self.origin.living(id_, row))
+        return unit_of(id_, row, mixed(self.seed, 7, row), self.origin.living(row))
 
     @cached_property
     def slots(self) -> NDArray[np.void]:
         """The properties of each place, a row of `SLOT`."""
-        years = [self._year(number) for number in range(YEARS if self.n else 0)]
-        return np.concatenate([np.empty(0, dtype=SLOT), *years])
+        return np.concatenate([self._year(number) for number in range(YEARS)])
 
     def _year(self, number: int) -> NDArray[np.void]:
         """Return the properties of the places of a year."""
@@ -84,14 +80,18 @@ class Drawn:
         extra = elements >= n
         rows = np.where(extra, (elements - n) * EVERY + year % EVERY, elements)
         ends = _ends_of_days(number, size)
-        day = _day_after(number) + np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        due, last = self._due(year), self.origin.units.changed.astype(np.int64)
+        day = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+        day += day_number(date(year + 1, 1, 1))
+        last = self.origin.units.changed.astype(np.int64)[rows]
+        filed = self._due(year)[rows] & (day <= last)
         # A second statement of a year needs the main one to be filed, too.
-        filed = due[rows] & (day[(rows * factor + shift) % size] <= last[rows])
-        filed &= day <= last[rows]
+        filed &= day[(rows * factor + shift) % size] <= last
         bits = mixed_each(mixed(self.seed, year), elements.astype(np.uint64))
-        changed = np.minimum(_changed(day, bits), last[rows])
-        reports = _reports(self._two_reports(year)[rows], bits)
+        changed = np.minimum(_changed(day, bits), last)
+        # See `Filing.templates` for which reports there are.
+        two = self._families["public"] | (self._families["business"] & (year <= OLD_FORMS))
+        extras = sum(bits >> np.uint64(n) & np.uint64(mask) == 0 for n, mask in EXTRAS.values())
+        reports = np.minimum(1 + two[rows] + extras, MOST_REPORTS)
         annual = ((bits >> np.uint64(26)) & np.uint64(15) == 0) & ~extra
         columns = [changed * filed, reports * filed, annual & filed]
         return np.rec.fromarrays(columns, dtype=SLOT)
@@ -126,11 +126,6 @@ class Drawn:
             family: np.array([name == family for name in names])[of_units]
             for family in legal_forms().first_years
         }
-
-    def _two_reports(self, year: int) -> NDArray[np.bool_]:
-        """Return which units file two reports with tables for a year."""
-        public, business = self._families["public"], self._families["business"]
-        return public | business if year <= OLD_FORMS else public
 
     def slots_of(self, unit: int) -> list[int]:
         """Return the places at which a unit that was drawn has filed."""
@@ -167,18 +162,16 @@ class Drawn:
         year = FIRST_YEAR + number
         _, inverse, shift = _order(self.seed, number, self.places)
         element = (place - shift) * inverse % self.places
-        key = mixed(self.seed, year, element)
-        row, role = element, MAIN
-        twin = self._twin_of(element, number)
-        if element >= self.n and twin is not None:
-            row, role = twin, _role(key)
-        # Of the two the one that was filed later corrects the other.
-        if twin is not None:
-            second = max(element, twin)
-            if _role(mixed(self.seed, year, second)) == CORRECTION:
+        key, row, role = mixed(self.seed, year, element), element, MAIN
+        if (twin := self._twin_of(element, number)) is not None:
+            row, second = sorted((element, twin))
+            role_of_second = _role(mixed(self.seed, year, second))
+            if role_of_second == CORRECTION:  # the one that was filed later corrects the other
                 role = CORRECTION if slot > self._slot(number, twin) else MAIN
+            elif element == second:
+                role = role_of_second
         ends, unit = _ends_of_days(number, self.places), self.unit(row)
-        day = _day_after(number) + int(np.searchsorted(ends, place, side="right"))
+        day = day_number(date(year + 1, 1, 1)) + int(np.searchsorted(ends, place, side="right"))
         case = "attachments_only" if unit.files_only else drawn_case(key)
         return Filing(slot, unit, year, role, key, day, changed, reports, annual, case)
 
@@ -201,28 +194,15 @@ def _order(seed: int, number: int, places: int) -> tuple[int, int, int]:
     return factor, pow(factor, -1, size), (key >> 32) % size
 
 
-@cache
-def _day_after(number: int) -> int:
-    """Return the first day of the calendar year after a year."""
-    return day_number(date(FIRST_YEAR + number + 1, 1, 1))
-
-
 @lru_cache(maxsize=256)
 def _ends_of_days(number: int, places: int) -> Ints:
     """Return behind which place each day of the calendar year after a year ends."""
-    steps = _steps_of_days(FIRST_YEAR + number)
-    return np.asarray(steps * places // steps[-1], dtype=np.int64)
-
-
-@cache
-def _steps_of_days(year: int) -> Ints:
-    """Return the cumulative weights of the days of the calendar year after *year*."""
-    return np.cumsum(weights_of_days(date(year + 1, 1, 1), date(year + 2, 1, 1), _weight))
-
-
-def _weight(_: Ints, month: Ints, day: Ints) -> Ints:
+    after = FIRST_YEAR + number + 1
+    _, month, day, divisor = calendar(date(after, 1, 1), date(after + 1, 1, 1))
     weight = np.array([0, 4, 8, 30, 12, 12, 40, 20, 5, 5, 5, 5, 5])[month]  # by month
-    return np.where(np.isin(month, (3, 6)) & (day >= 20), 4 * weight, weight)
+    times = np.where(np.isin(month, (3, 6)) & (day >= 20), 4, 1)
+    steps = np.cumsum(weight * times // divisor)
+    return np.asarray(steps * places // steps[-1], dtype=np.int64)
 
 
 def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
@@ -230,13 +210,6 @@ def _changed(day: Ints, bits: NDArray[np.uint64]) -> Ints:
     later = ((bits >> np.uint64(8)) % np.uint64(300)).astype(np.int64)
     again = np.where(bits & np.uint64(15) == 0, day + later, day)
     return np.where(again < FIRST_DAY, FIRST_DAY + later, again)
-
-
-def _reports(two: NDArray[np.bool_], bits: NDArray[np.uint64]) -> Ints:
-    """Return how many reports each statement has; see `extras` for which."""
-    extra = sum((bits >> np.uint64(shift)) & np.uint64(mask) == 0 for shift, mask in EXTRAS)
-    reports: Ints = np.minimum(np.where(two, 2, 1) + extra, MOST_REPORTS)
-    return reports
 
 
 def _role(key: int) -> int:

@@ -44,7 +44,6 @@ class Plan(msgspec.Struct, frozen=True):
         tax: Income tax.
         since: The first accounting year.
         before: The plan of the years before.
-        like: The plan that it repeats but for what it has of its own.
         capital: Share capital.
         loss: Takes what is left where it is negative, if that is another row than *retained*.
         profit: Of the balance sheet: equals *net*.
@@ -69,7 +68,6 @@ class Plan(msgspec.Struct, frozen=True):
     tax: int
     since: int
     before: str | None = None
-    like: str | None = None
     capital: int | None = None
     loss: int | None = None
     profit: int | None = None
@@ -111,24 +109,19 @@ class Sums:
     """Tables of a form whose rows follow from their leaves, with sums across these tables."""
 
     def __init__(self, form: int, places: Sequence[int]) -> None:
-        from finstat_kit.protocol.forms import shipped  # compiles its patterns
+        from finstat_kit.protocol.forms import Row, shipped  # compiles its patterns
 
         template = shipped(form)
         assert template is not None
-        tables = [template.tables[place] for place in places]
         # As the register has them, without a translation of ours.
         languages = ("sk",) if template.translated else ("sk", "en")
-        self.names = {
-            place: {name: getattr(table, f"name_{name}") for name in languages}
-            for place, table in zip(places, tables, strict=True)
-        }
-        rows = [row for table in tables for row in table.rows]
-        ends = np.cumsum([len(table.rows) for table in tables]).tolist()
-        self.parts = {
-            place: slice(end - len(table.rows), end)
-            for place, table, end in zip(places, tables, ends, strict=True)
-        }
-        self.columns = [(column.period, column.measure) for column in tables[0].columns]
+        rows, self.parts, self.names = list[Row](), dict[int, slice](), dict[int, dict[str, str]]()
+        for place in places:
+            table = template.tables[place]
+            rows.extend(table.rows)
+            self.parts[place] = slice(len(rows) - len(table.rows), len(rows))
+            self.names[place] = {name: getattr(table, f"name_{name}") for name in languages}
+        self.columns = [(column.period, column.measure) for column in table.columns]
         # A row that states a difference with another table is drawn: the balance gives its value.
         self.leaves = [
             i
@@ -137,18 +130,14 @@ class Sums:
         ]
         self.at = {rows[leaf].number: n for n, leaf in enumerate(self.leaves)}
         self.paths = [rows[leaf].path for leaf in self.leaves]
-        vectors: dict[int, NDArray[np.float64]] = {}
 
+        @cache
         def vector(row: int) -> NDArray[np.float64]:
-            if row not in vectors:
-                parts = np.zeros(len(self.leaves))
-                if row in self.leaves:
-                    parts[self.leaves.index(row)] = 1
-                else:
-                    for term in rows[row].terms:
-                        parts += term.sign * vector(self.parts[term.table].start + term.row)
-                vectors[row] = parts
-            return vectors[row]
+            parts = np.equal(self.leaves, row).astype(np.float64)
+            if row not in self.leaves:
+                for term in rows[row].terms:
+                    parts += term.sign * vector(self.parts[term.table].start + term.row)
+            return parts
 
         # Not by np.linalg.inv: processes that used it (numpy 2.4.6) ended in segmentation faults.
         self.matrix = np.array([vector(row) for row in range(len(rows))])
@@ -162,13 +151,6 @@ class Sums:
             common.get(number or 0, rare) if added else (0, 0)
             for number, added in zip(self.at, adds.tolist(), strict=True)
         ]
-
-    def rows(self, columns: list[Ints]) -> Ints:
-        """Return the values of all rows, those of a row one behind the other."""
-        # Whole numbers below 2^53: a product of floats is exact, and many times faster.
-        leaves = np.array(columns, dtype=np.float64)
-        cells: Ints = (self.matrix @ leaves.T).astype(np.int64)
-        return cells
 
 
 # The leaves of one unit in one year, by what a column measures: assets, liabilities, result.
@@ -264,12 +246,11 @@ class Form:
     ) -> Figures:
         """Fill in what follows from what was dealt out."""
         plan, of_debts, at, total = self.plan, self._debts.at, self._result.at, year.total
-        before_tax = taxed = int(self._signs @ result)
+        before_tax = int(self._signs @ result)
         business = np.zeros_like(result)
-        if plan.business:
-            if (unit >> 40) % 100 < plan.traders:
-                business = result * self._parts * (512 + (low[self._ends[1] :] >> 1)) // 1_024_000
-            taxed = int(self._signs @ business)
+        if (unit >> 40) % 100 < plan.traders:
+            business = result * self._parts * (512 + (low[self._ends[1] :] >> 1)) // 1_024_000
+        taxed = int(self._signs @ business) if plan.business else before_tax
         result[at[plan.tax]] = tax = max(taxed, 0) * 21 // 100
         business[at[plan.tax]] = tax if plan.business else 0
         if plan.turnover:
@@ -311,12 +292,12 @@ class Form:
         tables = {}
         for sums, current, past in blocks:
             previous = np.array([period == "previous" for period, _ in sums.columns])
-            rows = sums.rows(
-                [
-                    (past if period == "previous" else current)[measure]
-                    for period, measure in sums.columns
-                ]
-            )
+            leaves = [
+                (past if period == "previous" else current)[measure]
+                for period, measure in sums.columns
+            ]
+            # Whole numbers below 2^53: a product of floats is exact, and many times faster.
+            rows = (sums.matrix @ np.array(leaves, dtype=np.float64).T).astype(np.int64)
             for place, part in sums.parts.items():
                 totals = np.flatnonzero(sums.sums[part])
                 tables[place] = TableOf(sums.names[place], rows[part], totals, previous)
@@ -331,7 +312,7 @@ def plan_of(kind: str) -> Plan:
 
 
 def _merged(plans: Mapping[str, Mapping[str, object]], kind: str) -> dict[str, object]:
-    """Return what a plan has of its own, and the rest of the plan that it is like."""
+    """Return what a plan has of its own, and the rest of the plan that it is ``like``, if any."""
     own = dict(plans[kind])
     return (_merged(plans, str(own["like"])) if "like" in own else {}) | own
 

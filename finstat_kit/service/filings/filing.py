@@ -18,10 +18,10 @@ MOST_REPORTS: Final = 4
 # The roles of statements; their figures differ, as those do that a later one restates, and those
 # of a second report on the same form.
 MAIN, RESTATED, CORRECTION, TWIN, EXTRAORDINARY, SECOND = range(6)
-# Shift and mask of the bits of a key that are zero where a statement has notes, an auditor's
-# report, a notice of approval; their templates.
-EXTRAS: Final = ((16, 1), (18, 15), (22, 7))
-_EXTRA_TEMPLATES: Final = (483, 700, 1171)
+AUDITOR: Final = 700  # the template of an auditor's report
+# The templates of notes, an auditor's report and a notice of approval; shift and mask of the bits
+# of a key that are zero where a statement has one.
+EXTRAS: Final = {483: (16, 1), AUDITOR: (18, 15), 1171: (22, 7)}
 _TRADERS_FORM: Final = 716
 _LAST_MONTH: Final = 12 * 9_999 + 11
 
@@ -96,10 +96,10 @@ class Filing:
     annual: bool = False
     difficulty: str | None = None
 
-    @property
+    @cached_property
     def case(self) -> Case:
         """The difficulty, one that changes nothing where it has none."""
-        return all_cases()[self.difficulty] if self.difficulty else _NO_CASE
+        return all_cases()[self.difficulty] if self.difficulty else Case()
 
     @cached_property
     def kind(self) -> str:
@@ -117,16 +117,15 @@ class Filing:
         return [template for template, _ in plan_of(self.kind).forms]
 
     @property
-    def extras(self) -> list[bool]:
-        """Whether notes, an auditor's report and a notice of approval come with it."""
-        return [(self.key >> shift) & mask == 0 for shift, mask in EXTRAS]
+    def extras(self) -> list[int]:
+        """The templates of the notes, the auditor's report, the notice that come with it."""
+        return [n for n, (shift, mask) in EXTRAS.items() if self.key >> shift & mask == 0]
 
     @cached_property
     def templates(self) -> list[int]:
         """The templates of its reports, in no promised order."""
         again = self.forms[:1] if self.case.twice else []
-        extras = [n for n, there in zip(_EXTRA_TEMPLATES, self.extras, strict=True) if there]
-        templates = [*self.forms, *again, *extras][: self.reports]
+        templates = [*self.forms, *again, *self.extras][: self.reports]
         turn = (self.key >> 28) % len(templates)
         return templates[turn:] + templates[:turn]
 
@@ -144,9 +143,6 @@ class Filing:
         if self.case.period == "short":
             return last - 5, last
         return first, _LAST_MONTH if self.case.period == "endless" else last
-
-
-_NO_CASE: Final = Case()
 
 
 def drawn_case(key: int) -> str | None:

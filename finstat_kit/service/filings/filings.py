@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ class Filings:
 
     drawn: Drawn
     added: tuple[Filing, ...] = ()
+    _lines: dict[str, Line] = field(default_factory=dict, init=False)  # that were listed so far
 
     @cached_property
     def slots(self) -> NDArray[np.void]:
@@ -37,11 +38,6 @@ class Filings:
         since = [(filing.changed, filing.reports, filing.annual) for filing in self.added]
         parts = [self.drawn.slots, np.array(since, dtype=SLOT)]
         return np.concatenate(parts) if since else parts[0]
-
-    @cached_property
-    def _lines(self) -> dict[str, Line]:
-        """The id lines of the collections that were listed so far."""
-        return {}
 
     def line(self, collection: str) -> Line:
         """Return the id line of a collection, computed once per filing and only for lists."""
@@ -85,8 +81,7 @@ class Filings:
             slots.reverse()
         half = len(slots) // 2
         shuffled = slots[half:] + slots[:half]
-        is_annual = self.slots["annual"]
-        annual = [slot for slot in shuffled if is_annual[slot]]
+        annual = [slot for slot in shuffled if self.slots["annual"][slot]]
         ids = {
             "idUctovnychZavierok": [self.id_of(STATEMENTS, slot) for slot in shuffled],
             "idVyrocnychSprav": [self.id_of(ANNUAL_REPORTS, slot) for slot in annual],

@@ -61,11 +61,10 @@ def filed(
     rows = rows_of(store, units).tolist()
     for slot, ((unit, year), row) in enumerate(zip(of, rows, strict=True), first):
         drawn_row = None if unit in store.removed else drawn.origin.units.position(unit)
-        described = (
-            drawn.unit(drawn_row)
-            if drawn_row is not None
-            else unit_of(unit, None, mixed(drawn.seed, 8, unit), store.living(unit, row))
-        )
+        if drawn_row is not None:
+            described = drawn.unit(drawn_row)
+        else:
+            described = unit_of(unit, None, mixed(drawn.seed, 8, unit), store.living(row))
         key = mixed(drawn.seed, slot) % 2**32 | _UPPER_BITS
         filing = Filing(slot, described, year, role, key, day, changed=day, difficulty=case)
         if case == "half" and len(filing.forms) == 1:

@@ -25,7 +25,7 @@ from finstat_kit.protocol.wire import Reply
 from finstat_kit.service.filings import bodies
 from finstat_kit.service.filings.filings import Filings
 from finstat_kit.service.state.line import Condition
-from finstat_kit.service.state.store import Store, day_number, ico_number
+from finstat_kit.service.state.store import Store, day_number, ico_number, position_of
 
 FILES: Final = (wire.ATTACHMENT, wire.PRINTED)
 MAX_QUERY: Final = 8_192
@@ -159,8 +159,7 @@ def _unit_conditions(store: Store, values: Mapping[str, str]) -> list[Condition]
         number = int(values["dic"]) if len(values["dic"]) == 10 else 0
         conditions.append((store.columns["dic"], number or -2))
     if _FORM in values:
-        forms = store.tables["legal_form"]
-        position = forms.index(values[_FORM]) if values[_FORM] in forms else len(forms)
+        position = position_of(values[_FORM], store.tables["legal_form"])
         conditions.append((store.columns["legal_form"], position))
     if conditions:
         # Former values of a deleted or non-public record cannot be searched.
@@ -202,6 +201,10 @@ def _file(folder: str, name: str, request: _Request) -> object:
     return bodies.file_of(request.store.filings, folder, int(name))
 
 
+def _template(request: _Request) -> object:
+    return template_bodies().get(int(request.values["id"]))
+
+
 @cache
 def _template_list(*, strict: bool) -> bytes:
     listed = (orjson.loads(body) for body in template_bodies().values())
@@ -230,10 +233,7 @@ _ROUTES: Final[dict[str, tuple[Rules, _Route]]] = {
     },
     **{f"/api/{c.endpoint}": ({}, partial(_codelist, c.endpoint)) for c in wire.CODELISTS.values()},
     **{kind.path: (RECORD_RULES, partial(_record, kind.listed)) for kind in KINDS.values()},
-    f"/api/{wire.TEMPLATE}": (
-        RECORD_RULES,
-        lambda request: template_bodies().get(int(request.values["id"])),
-    ),
+    f"/api/{wire.TEMPLATE}": (RECORD_RULES, _template),
     f"/api/{wire.TEMPLATES}": ({}, lambda request: _template_list(strict=request.strict)),
     "/openapi.json": ({}, lambda request: _description(strict=request.strict)),
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +38,23 @@ def published(
     last = int(line.ids[-1]) if len(line.ids) else 0
     ids = last + 1 + np.arange(n, dtype=np.int64)
     changed = np.full(n, day_of_change(store, on), dtype=np.uint16)
-    forms = tuple(store.tables["legal_form"])
+    new: dict[str, NDArray[Any]] = dict(population.draw(n, seed=len(line.ids) + 1).columns)
+    new["state"][:] = LIVING
+    # What was drawn points into the default codelists; here others may be served.
+    new["place"] %= (len(store.places) - 2) // 2
+    forms = store.tables["legal_form"]
+    if "ico" in record:
+        new["ico"][:] = ico_number(str(record["ico"]))
+    if "dic" in record:
+        new["dic"][:] = int(str(record["dic"] or 0))
     if "pravnaForma" in record:
-        forms = tuple(dict.fromkeys((*forms, str(record["pravnaForma"]))))
-    new_columns = _drawn(store, n, record, forms)
+        form = str(record["pravnaForma"])
+        forms = tuple(dict.fromkeys((*forms, form)))
+        new["legal_form"][:] = forms.index(form)
     after = replace(
         store,
         units=Line(np.concatenate([line.ids, ids]), np.concatenate([line.changed, changed])),
-        columns={
-            name: np.concatenate([column, new_columns[name]])
-            for name, column in store.columns.items()
-        },
+        columns={name: np.concatenate([store.columns[name], new[name]]) for name in new},
         tables={**store.tables, "legal_form": forms},
         fields={**store.fields, **dict.fromkeys(ids.tolist(), record)} if record else store.fields,
     )
@@ -88,7 +95,7 @@ def without(store: Store, ids: Ints) -> Store:
     line = store.units
     keep = np.ones(len(line.ids), dtype=bool)
     keep[rows_of(store, ids)] = False
-    removed = set(line.ids[~keep].tolist())
+    removed = set(ids.tolist())
     return replace(
         store,
         units=Line(line.ids[keep], line.changed[keep]),
@@ -97,24 +104,6 @@ def without(store: Store, ids: Ints) -> Store:
         # The next unit published may get the same id.
         fields={id_: record for id_, record in store.fields.items() if id_ not in removed},
     )
-
-
-def _drawn(
-    store: Store, n: int, record: Mapping[str, object], forms: tuple[str, ...]
-) -> dict[str, NDArray[np.generic]]:
-    """Return the columns of *n* new units, in the types of the store's."""
-    fresh = population.draw(n, seed=len(store.units.ids) + 1)
-    columns = {name: fresh.columns[name].astype(old.dtype) for name, old in store.columns.items()}
-    columns["state"][:] = LIVING
-    # What was drawn points into the default codelists; here others may be served.
-    columns["place"] %= (len(store.places) - 2) // 2
-    if "ico" in record:
-        columns["ico"][:] = ico_number(str(record["ico"]))
-    if "dic" in record:
-        columns["dic"][:] = int(str(record["dic"] or 0))
-    if "pravnaForma" in record:
-        columns["legal_form"][:] = forms.index(str(record["pravnaForma"]))
-    return columns
 
 
 def rows_of(store: Store, ids: Ints) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from math import isqrt
 from pathlib import Path
@@ -15,7 +16,7 @@ from finstat_kit.protocol.old_codes import old_code
 from finstat_kit.protocol.records import Classification, Entry, Locations, decoded
 from finstat_kit.protocol.shipped import data_folder, facts
 from finstat_kit.protocol.untrusted import NotJson
-from finstat_kit.service.state.store import Place
+from finstat_kit.service.state.store import Place, position_of
 
 _PLACES: Final = ("kraje", "okresy", "sidla")
 Entries = Mapping[str, Sequence[Entry]]  # of the codelists, by the name of their endpoint
@@ -37,23 +38,22 @@ def places_of(entries: Entries) -> tuple[list[Place], list[int]]:
     regions, districts, municipalities = (entries[name] for name in _PLACES)
     parent = {str(entry.kod): _parent(entry) for entry in districts}
     label = {str(entry.kod): _name(entry) for entry in districts}
-    places, rows_of = [], dict[str, list[int]]()
+    places, rows_of = [], defaultdict[str, list[int]](list)
     for row, entry in enumerate(municipalities):
-        code, name, district = str(entry.kod), _name(entry), _parent(entry)
-        if district in parent:
-            places.append(Place(parent[district], district, code, name))
-            rows_of.setdefault(district, []).append(row)
-        else:
-            places.append(Place(None, None, code, name))
+        district = _parent(entry)
+        region = parent.get(district)
+        known = None if region is None else district
+        places.append(Place(region, known, str(entry.kod), _name(entry)))
+        if known is not None:
+            rows_of[known].append(row)
     weights = [1] * len(places)  # of a municipality without a region: almost no units
-    below: dict[str, int] = {}  # the weights of a region's districts, added up
+    below = Counter[str]()  # the weights of a region's districts, added up
     for district in rows_of:
-        share = shares.districts.get(district, 1)
-        below[parent[district]] = below.get(parent[district], 0) + share
+        below[parent[district]] += shares.districts.get(district, 1)
 
     def order(row: int) -> tuple[bool, int, int]:
         _, district, code, name = places[row]
-        rank = shares.largest.index(code) if code in shares.largest else len(shares.largest)
+        rank = position_of(str(code), shares.largest)
         return name != label[str(district)], rank, crc32(str(code).encode())
 
     for district, rows in rows_of.items():

@@ -9,7 +9,7 @@ form is an organisation of theirs. The companies are left as they were drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -25,16 +25,7 @@ from finstat_kit.protocol.shipped import facts
 from finstat_kit.protocol.wire import BEGINNING
 from finstat_kit.service.state.line import Ints, Line
 from finstat_kit.service.state.places import codelist_bodies, entries_of, places_of
-from finstat_kit.service.state.store import (
-    DELETED,
-    LIVING,
-    NO_DAY,
-    NON_PUBLIC,
-    NON_PUBLIC_LOWER,
-    Place,
-    Store,
-    day_number,
-)
+from finstat_kit.service.state.store import LIVING, NO_DAY, Place, Store, day_number, position_of
 
 TODAY: Final = date(2026, 6, 30)
 FIRST_DAY: Final = date(2014, 1, 1)
@@ -51,6 +42,7 @@ _CODES: Final = {
     "ownership": "druhy-vlastnictva",
 }
 Columns = dict[str, NDArray[np.generic]]
+Tables = Mapping[str, Sequence[str]]
 _MUNICIPALITY_FORM: Final = "801"
 _REGION_FORM: Final = "803"
 _SELF_GOVERNMENT_SINCE: Final = (date(1990, 11, 24) - BEGINNING).days  # when self-government began
@@ -62,12 +54,9 @@ class _Raw:
     def __init__(self, seed: int) -> None:
         self._stream = np.random.PCG64(seed)
 
-    def draw(self, n: int) -> NDArray[np.uint64]:
-        return np.asarray(self._stream.random_raw(n), dtype=np.uint64)
-
     def below(self, bound: int, n: int) -> Ints:
         """Return *n* numbers from 0 to bound - 1."""
-        return (self.draw(n) % np.uint64(bound)).astype(np.int64)
+        return (self._stream.random_raw(n) % np.uint64(bound)).astype(np.int64)
 
     def pick(self, weights: Sequence[int] | Ints, n: int) -> Ints:
         """Return *n* positions, each as often as its whole-number weight says."""
@@ -76,11 +65,6 @@ class _Raw:
         if steps[-1] <= _FEW_LOTS:  # in a quarter of the time
             return np.repeat(np.arange(len(weights)), weights)[lots]
         return np.searchsorted(steps, lots, side="right").astype(np.int64)
-
-    def ids(self, n: int, last: int) -> Ints:
-        """Return *n* ascending ids with gaps, up to about *last*."""
-        widest = max(2 * last // max(n, 1) - 1, 2)
-        return np.cumsum(1 + self.below(widest, n))
 
 
 def draw(
@@ -98,12 +82,18 @@ def draw(
         raise invalid("codelists", ..., "has a file without entries to draw units from")
     raw = _Raw(seed)
 
-    ids = raw.ids(units, _LAST_UNIT_ID)
-    changed = (day_number(FIRST_DAY) + raw.pick(_weights_of_days(), units)).astype(np.uint16)
-    columns = _columns(raw, changed.astype(np.int64), places, weights, tables)
+    widest = max(2 * _LAST_UNIT_ID // max(units, 1) - 1, 2)  # of the gaps
+    ids = np.cumsum(1 + raw.below(widest, units))
+    changed = day_number(FIRST_DAY) + raw.pick(_weights_of_days(), units)
+    columns = _columns(raw, changed, weights, tables)
     public = _fit_to_legal_forms(columns, tables, places, weights)
-    line = Line(ids, _later(raw, changed, columns, public))
-    return Store(line, columns, tables, places, bodies, TODAY)
+    # Most active units were changed within a year: by their last filing.
+    start, end = ((day - FIRST_DAY).days for day in _LATELY)
+    filed = day_number(_LATELY[0]) + raw.pick(_weights_of_days()[start:end], units)
+    alive = (columns["state"] == LIVING) & (columns["dissolved"] == NO_DAY)
+    late = alive & ((raw.below(20, units) < 17) | public)
+    changed = np.where(late, np.maximum(changed, filed), changed)
+    return Store(Line(ids, changed.astype(np.uint16)), columns, tables, places, bodies, TODAY)
 
 
 @cache
@@ -115,65 +105,30 @@ def default() -> Store:
 @cache
 def _weights_of_days() -> Ints:
     """Return weights of change dates: more of late, a peak at the end of March."""
-    return weights_of_days(FIRST_DAY, TODAY + timedelta(days=1), _weight)
+    year, month, day, divisor = calendar(FIRST_DAY, TODAY + timedelta(days=1))
+    times = np.where(np.isin(month, (4, 6, 7)), 2, 1)
+    weight = 10 + 4 * (year - FIRST_DAY.year)
+    return weight * np.where((month == 3) & (day >= 20), 7, times) // divisor
 
 
-def weights_of_days(first: date, end: date, weight: Callable[[Ints, Ints, Ints], Ints]) -> Ints:
-    """Return the weight of each day from *first* to before *end*, a quarter of it at weekends.
+def calendar(first: date, end: date) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return the days from *first* to before *end*: years, months, days of the month.
 
-    Args:
-        first: The first day.
-        end: The day behind the last.
-        weight: Returns the weights of days by their years, months and days of the month.
+    And what their weights are divided by: at weekends a quarter happens.
     """
     days = np.arange(np.datetime64(first), np.datetime64(end))
     years, months = days.astype("datetime64[Y]"), days.astype("datetime64[M]")
     parts = years.astype(int) + 1970, months.astype(int) % 12 + 1, (days - months).astype(int) + 1
-    weights = weight(*parts)
-    return np.where(np.is_busday(days), weights, weights // 4)
+    return *parts, np.where(np.is_busday(days), 1, 4)
 
 
-def _weight(year: Ints, month: Ints, day: Ints) -> Ints:
-    weight = 10 + 4 * (year - FIRST_DAY.year)
-    times = np.where(np.isin(month, (4, 6, 7)), 2, 1)
-    return weight * np.where((month == 3) & (day >= 20), 7, times)
-
-
-def _later(
-    raw: _Raw,
-    changed: NDArray[np.uint16],
-    columns: Mapping[str, NDArray[np.generic]],
-    always: NDArray[np.bool_],
-) -> NDArray[np.uint16]:
-    """Return the change dates, of most active units within a year: that of their last filing."""
-    n = len(changed)
-    start, end = ((day - FIRST_DAY).days for day in _LATELY)
-    days = (day_number(_LATELY[0]) + raw.pick(_weights_of_days()[start:end], n)).astype(np.uint16)
-    alive = (columns["state"] == LIVING) & (columns["dissolved"] == NO_DAY)
-    return np.where(alive & ((raw.below(20, n) < 17) | always), np.maximum(changed, days), changed)
-
-
-def _columns(
-    raw: _Raw,
-    changed: Ints,
-    places: Sequence[Place],
-    weights: Sequence[int],
-    tables: Mapping[str, Sequence[str]],
-) -> dict[str, NDArray[np.generic]]:
-    n = len(changed)
-    state = np.asarray([LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER])[
-        raw.pick((9850, 100, 40, 10), n)
-    ]
+def _columns(raw: _Raw, changed: Ints, weights: Sequence[int], tables: Tables) -> Columns:
+    n, count = len(changed), len(weights)
+    columns: Columns = {"state": raw.pick((9850, 100, 40, 10), n).astype(np.uint8)}
     # Codes of the place: today's, none, old ones, unknown ones (per mille).
     manner, place = raw.pick((983, 10, 5, 2), n), raw.pick(weights, n)
-    count = len(weights)
-    place = np.select(
-        [manner == 0, manner == 1, manner == 2], [place, 2 * count, count + place], 2 * count + 1
-    )
-    columns: dict[str, NDArray[np.generic]] = {
-        "state": state.astype(np.uint8),
-        "place": place.astype(np.uint16),
-    }
+    place = np.choose(manner, [place, 2 * count, count + place, 2 * count + 1])
+    columns["place"] = place.astype(np.uint16)
     common = facts("codes", dict[str, dict[str, int]])
     for column in _CODES:
         weights_of_codes = [common[column].get(code, 2) for code in tables[column]]
@@ -198,10 +153,8 @@ def _icos(raw: _Raw, n: int) -> Ints:
     """Draw IČO: some shared, some with leading zeros, some of twelve digits, some all zeros."""
     ico = np.where(raw.below(8, n) == 0, raw.below(1_000_000, n), raw.below(60_000_000, n))
     lot = raw.below(1_000, n)
-    ico = np.where(lot < 3, 10**13 + raw.below(10**12, n), ico)
-    ico = np.where((lot >= 3) & (lot < 5), 0, ico)
-    shared = (lot >= 5) & (lot < 10)
-    return np.where(shared, np.roll(ico, 1), ico)
+    ico = np.select([lot < 3, lot < 5], [10**13 + raw.below(10**12, n), 0], ico)
+    return np.where((lot >= 5) & (lot < 10), np.roll(ico, 1), ico)
 
 
 class LegalForms(msgspec.Struct, frozen=True):
@@ -228,56 +181,43 @@ def legal_forms() -> LegalForms:
 
 
 def _fit_to_legal_forms(
-    columns: Columns,
-    tables: Mapping[str, Sequence[str]],
-    places: Sequence[Place],
-    weights: Sequence[int],
+    columns: Columns, tables: Tables, places: Sequence[Place], weights: Sequence[int]
 ) -> NDArray[np.bool_]:
     """Change columns as drawn to what fits; return which units are municipalities or regions."""
     forms = tables["legal_form"]
     public = np.zeros(len(columns["name"]), dtype=bool)
-    for form, homes in (
-        (_MUNICIPALITY_FORM, _municipalities(places, weights)),
-        (_REGION_FORM, _capitals(places, weights)),
-    ):
-        drawn = np.flatnonzero(columns["legal_form"] == _position(forms, form))
+    for form, homes in _homes(places, weights).items():
+        drawn = np.flatnonzero(columns["legal_form"] == position_of(form, forms))
         rows, others = drawn[: len(homes)], drawn[len(homes) :]
         columns["place"][rows] = homes[: len(rows)]
-        columns["legal_form"][others] = _position(forms, legal_forms().instead[form])
-        for column, value in (
-            ("state", LIVING),
-            ("dissolved", NO_DAY),
-            ("founded", _SELF_GOVERNMENT_SINCE),
-        ):
-            columns[column][rows] = value
+        columns["legal_form"][others] = position_of(legal_forms().instead[form], forms)
         public[rows] = True
-    for form, fitting in legal_forms().fitting.items():
-        rows = np.flatnonzero(columns["legal_form"] == _position(forms, form))
-        for step, (column, codes) in enumerate(fitting.items()):
-            options = np.array([_position(tables[column], code) for code in codes])
+    columns["state"][public] = LIVING
+    columns["dissolved"][public] = NO_DAY
+    columns["founded"][public] = _SELF_GOVERNMENT_SINCE
+    fitting = legal_forms().fitting
+    for form, codes_of in fitting.items():
+        rows = np.flatnonzero(columns["legal_form"] == position_of(form, forms))
+        for step, (column, codes) in enumerate(codes_of.items()):
+            options = np.array([position_of(code, tables[column]) for code in codes])
             lot = columns["name"][rows].astype(np.int64) >> 5 * step
             columns[column][rows] = options[lot % len(codes)]
-    rows = np.flatnonzero(public & (columns["legal_form"] == _position(forms, _MUNICIPALITY_FORM)))
-    sizes = [
-        _position(tables["size"], c) for c in legal_forms().fitting[_MUNICIPALITY_FORM]["size"]
-    ]
+    municipal = columns["legal_form"] == position_of(_MUNICIPALITY_FORM, forms)
+    rows = np.flatnonzero(public & municipal)
+    sizes = [position_of(code, tables["size"]) for code in fitting[_MUNICIPALITY_FORM]["size"]]
     order = np.argsort([-weights[place] for place in columns["place"][rows]], kind="stable")
     columns["size"][rows[order]] = [sizes[n * len(sizes) // len(rows)] for n in range(len(rows))]
     return public
 
 
-def _position(codes: Sequence[str], code: str) -> int:
-    """Return where a code is in its codelist; behind its end where another one is served."""
-    return codes.index(code) if code in codes else len(codes)
+def _homes(places: Sequence[Place], weights: Sequence[int]) -> dict[str, list[int]]:
+    """Return the places of municipalities and of regions, by their legal form.
 
-
-def _municipalities(places: Sequence[Place], weights: Sequence[int]) -> list[int]:
-    """Return the places that are municipalities, in an order that is none of their codes."""
-    found = [row for row in range(len(weights)) if places[row].sidlo is not None]
-    return sorted(found, key=lambda row: crc32(str(places[row].sidlo).encode()))
-
-
-def _capitals(places: Sequence[Place], weights: Sequence[int]) -> list[int]:
-    """Return the municipality of most units of each region."""
-    rows = sorted(_municipalities(places, weights), key=weights.__getitem__)
-    return list({places[row].kraj: row for row in rows if places[row].kraj}.values())
+    Municipalities are in an order that is none of their codes; a region's place is its municipality
+    of most units.
+    """
+    rows = [row for row in range(len(weights)) if places[row].sidlo is not None]
+    rows.sort(key=lambda row: crc32(str(places[row].sidlo).encode()))
+    largest_last = sorted(rows, key=weights.__getitem__)
+    capitals = {places[row].kraj: row for row in largest_last if places[row].kraj}
+    return {_MUNICIPALITY_FORM: rows, _REGION_FORM: list(capitals.values())}

@@ -22,8 +22,8 @@ from finstat_kit.service.state.line import Line
 
 Json = dict[str, object]
 NO_DAY: Final = -(2**31)
-LIVING, DELETED, NON_PUBLIC, NON_PUBLIC_LOWER = range(4)
 STATES: Final = (None, "ZMAZANÉ", "NEVEREJNÁ", "Neverejná")
+LIVING, DELETED, NON_PUBLIC = range(3)  # places in `STATES`
 _TWELVE_DIGITS: Final = 10**13  # added to an IČO of twelve digits, whose leading zeros count too
 
 
@@ -35,6 +35,11 @@ def day_number(day: date) -> int:
 def day_of(number: int) -> date:
     """Return the day behind a `day_number`."""
     return BEGINNING + timedelta(days=number)
+
+
+def position_of(code: str, codes: Sequence[str]) -> int:
+    """Return where a code is in a list; behind its end where the list does not have it."""
+    return codes.index(code) if code in codes else len(codes)
 
 
 class Place(NamedTuple):
@@ -98,12 +103,12 @@ class Store:
         state = STATES[int(self.columns["state"][row])]
         if state is not None:
             return {"id": id_, STATE: state, CHANGED: changed}
-        filings, is_removed = self.filings, id_ in self.removed
-        filed = {} if filings is None else filings.ids_of(id_, removed=is_removed)
-        return self.living(id_, row) | {CHANGED: changed} | filed
+        filed = self.filings.ids_of(id_, removed=id_ in self.removed) if self.filings else {}
+        return self.living(row) | {CHANGED: changed} | filed
 
-    def living(self, id_: int, row: int) -> Json:
+    def living(self, row: int) -> Json:
         """Return the fields of a unit in a row that do not depend on its state or its changes."""
+        id_ = int(self.units.ids[row])
         numbers: dict[str, int] = {name: column.item(row) for name, column in self.columns.items()}
 
         def code(column: str) -> str | None:
