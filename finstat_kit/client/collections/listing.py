@@ -74,8 +74,10 @@ def walked(
     connections = arguments.whole("connections", connections, 1, 256)
     # The cuts of a walk depend on timing and could not be replayed.
     replayable = session.exchange.cache is not None or session.offline
+    # If the rate is the bottleneck, several connections would only wait.
+    is_slow = session.rate is None or session.rate * session.exchange.latency > 1
     # With a limit nothing is cut: the end of the walk is not known in advance.
-    is_split = connections > 1 and limit is None and not replayable
+    is_split = connections > 1 and is_slow and limit is None and not replayable
     pages, frames, ranges = Pages(source, query, limit), [_NONE], [Range(query.after_id)]
 
     def covered() -> tuple[pl.Series, int]:

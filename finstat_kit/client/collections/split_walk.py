@@ -115,7 +115,7 @@ def walk_in_ranges(
         connections: Requests at the same time.
         advance: Called with the number of ids of each page.
     """
-    session, stop, lock, (first,) = source.session, Stop(), Lock(), ranges
+    stop, lock, (first,) = Stop(), Lock(), ranges
     workers: Workers[None, Sequence[int] | None] = Workers(connections)
 
     def walk(piece: Range) -> None:
@@ -132,18 +132,10 @@ def walk_in_ranges(
     def counts(places: Sequence[int]) -> Mapping[int, int | None]:
         return dict(in_order(places, count, len(places), stop))
 
-    def wait_for_first_page() -> None:
+    def places() -> Sequence[int]:
+        total = count(query.after_id, stop)
         while not first.pages and not stop.is_set():
             time.sleep(_MOMENT)
-
-    def places() -> Sequence[int]:
-        if session.rate is not None:
-            wait_for_first_page()
-            # If the rate is the bottleneck, several connections would only wait.
-            if first.done or session.rate * session.exchange.latency <= 1:
-                return []
-        total = count(query.after_id, stop)
-        wait_for_first_page()
         if total is None or not first.pages:
             return []
         return cuts(query, first.pages[0], total, connections, counts)
