@@ -127,6 +127,13 @@ MUTATIONS = [
         "test_an_end_at_a_cut_is_requested_once_more_behind_its_ids",
     ),
     Mutation(
+        "a cut that comes late costs no request twice",
+        "split_walk.py:Range.cut",
+        "place > self.cursor and not self.ended",
+        "True",
+        "test_a_cut_is_made_ahead_alone",
+    ),
+    Mutation(
         "the cursor of an error is the last id before a gap",
         "split_walk.py:joined",
         "if piece.cursor < piece.limit:",

@@ -167,18 +167,18 @@ class Tools:
         With changed_since (a day, or -30d) only those whose record has changed since.
         """
         reg = self._register
-        found = self._records(changed_since)
-        if isinstance(found, int):
-            needed = _pages(found, reg.page_size) + _SAMPLED
+        all_units = self._records(changed_since)
+        if isinstance(all_units, int):
+            needed = _pages(all_units, reg.page_size) + _SAMPLED
             if needed > self._allowed:
-                raise self._too_many(f"an estimate among {found:,} units", needed)
+                raise self._too_many(f"an estimate among {all_units:,} units", needed)
             given = f"n={_SAMPLED}, changed_since={changed_since!r}, lang={self._lang!r}"
             frame = reg.estimate(
                 cast("By", by), n=_SAMPLED, changed_since=changed_since, lang=self._lang
             )
             call = f"fk.estimate({by!r}, {given})"
             return self._answer(frame, call, "An estimate of a random sample.", limit=limit)
-        records, text = found
+        records, text = all_units
         frame = reg.count_by(records, by, lang=self._lang)
         call = f"fk.count_by({text}, {by!r}, lang={self._lang!r})"
         return self._answer(frame, call, limit=limit)
@@ -293,10 +293,10 @@ class Tools:
         """Return the figures of a sector in a year, and the lines that give them."""
         codes = _codes(activity, self._register.codelist("activities")["code"])
         own = pl.col("skNace").str.slice(0, len(codes[0])).is_in(codes)
-        found = self._records()
-        if isinstance(found, int):
-            raise self._too_many("a sector", found)
-        records, text = found
+        all_units = self._records()
+        if isinstance(all_units, int):
+            raise self._too_many("a sector", all_units)
+        records, text = all_units
         ids = records.filter(own).select("id")
         call = (
             "import polars as pl\n"

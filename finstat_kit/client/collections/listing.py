@@ -99,9 +99,10 @@ def walked(
     ):
         if is_split:
             walk_in_ranges(source, query, ranges, connections, advance)
-        for page in () if is_split else pages:
-            frames.append(page)
-            advance(page.height)
+        else:
+            for page in pages:
+                frames.append(page)
+                advance(page.height)
     return covered()[0].to_frame()
 
 

@@ -64,6 +64,12 @@ class Range:
         """Whether it is walked to its end."""
         return self.ended or self.cursor >= self.limit
 
+    def cut(self, places: Sequence[int]) -> list[Range]:
+        """Cut it at those places that are ahead; return the ranges behind it."""
+        ahead = [place for place in places if place > self.cursor and not self.ended]
+        self.limit, *ends = *ahead, self.limit
+        return list(map(Range, ahead, ends))
+
     def step(self, query: Query, page_of: Callable[[Query], Page]) -> None:
         """Request the next page."""
         following = replace(query, after_id=self.cursor)
@@ -145,10 +151,9 @@ def walk_in_ranges(
         workers.submit(None, places)  # which no page waits for
         while not all(piece.done for piece in ranges):
             if (finished := workers.finished()) and (found := finished[1].result()):
-                ahead = [place for place in found if place > first.cursor and not first.ended]
-                first.limit, *ends = *ahead, MAX_ID
-                ranges += map(Range, ahead, ends)
-                for piece in ranges[1:]:
+                others = first.cut(found)
+                ranges += others
+                for piece in others:
                     workers.submit(None, partial(walk, piece))
     finally:
         stop.set()

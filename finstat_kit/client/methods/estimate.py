@@ -40,9 +40,9 @@ def estimate(
         for name, value, least in zip(("n", "seed"), drawn, (1, 0), strict=True)
     )
     refuse_long_work(source, n, allowance.max_requests)
-    with source.session.working("records", n, lambda: None, progress=False):  # ids are none
+    with source.session.working("records", n, lambda: None, progress=False):
         ids = walked(source, query, progress=allowance.progress)["id"]
-    source.codelist(wire.BY_FIELD[by].name)  # before the records, none of which an error loses
+        source.codelist(wire.BY_FIELD[by].name)  # before the records: its error loses none of them
     sample = estimation.drawn(ids, seed).head(n)
     records = source.records("units", sample, allowance, null_rows=True)
     missing = pl.when(pl.col(wire.CHANGED).is_null()).then(pl.lit(NO_RECORD))

@@ -215,9 +215,9 @@ def test_what_was_fetched_is_not_lost(
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt(), Reply(400, {}, b"")], ids=["Ctrl-C", "400"])
-@pytest.mark.parametrize("request_", [2, 14])
+@pytest.mark.parametrize("request_", [2, 13, 14])
 def test_a_fault_before_the_first_record(fault: Reply | BaseException, request_: int) -> None:
-    """While ids are listed, and at the first record, there is no estimate yet, nor a cursor."""
+    """While ids or codes are listed, and at the first record: no rows, nor a cursor."""
 
     def faulty(target: str, request: int) -> Reply | None:
         return fallen(fault) if request == request_ else None
